@@ -6,9 +6,11 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use controller::driven::{ControllerBackend, DrivenReceiver, DrivenRules, DrivenPort, DrivenTransmitter};
+use controller::driven::{
+    ControllerBackend, DrivenPort, DrivenReceiver, DrivenRules, DrivenTransmitter,
+};
 use controller::timing::usual_sample_point;
-use controller::{TimingLimits, StartMode, BitTiming};
+use controller::{BitTiming, StartMode, TimingLimits};
 use engine::{Engine, HalfEvent, NamedPort, StepResult};
 use frame::Nanos;
 use route::RoutingTable;
@@ -19,7 +21,11 @@ pub trait TargetMachine {
     ///
     /// # Errors
     /// The reason why there is no such controller, in a sentence.
-    fn controller(&mut self, number: u8, port: &PortPlan) -> Result<Box<dyn ControllerBackend>, String>;
+    fn controller(
+        &mut self,
+        number: u8,
+        port: &PortPlan,
+    ) -> Result<Box<dyn ControllerBackend>, String>;
 }
 
 /// The reason why a gateway cannot be opened.
@@ -101,7 +107,9 @@ impl Gateway {
     /// Returns whether the processor may sleep until a controller interrupts.
     #[must_use]
     pub fn sleeps(&self) -> bool {
-        self.drives.iter().all(|&drive| drive == DriveMode::Interrupt)
+        self.drives
+            .iter()
+            .all(|&drive| drive == DriveMode::Interrupt)
     }
 
     /// Returns the events of ports since the last call, in sentences.
@@ -127,7 +135,12 @@ impl Gateway {
     }
 }
 
-fn timing(clock: u32, limits: &TimingLimits, rate: u32, point: Option<u32>) -> Result<BitTiming, String> {
+fn timing(
+    clock: u32,
+    limits: &TimingLimits,
+    rate: u32,
+    point: Option<u32>,
+) -> Result<BitTiming, String> {
     let point = point.unwrap_or(usual_sample_point(rate));
     BitTiming::compute(clock, limits, rate, point).map_err(|error| error.to_string())
 }
@@ -136,7 +149,11 @@ fn timing(clock: u32, limits: &TimingLimits, rate: u32, point: Option<u32>) -> R
 ///
 /// # Errors
 /// The reason why it cannot be started, in a sentence.
-pub fn open(number: u8, port: &PortPlan, machine: &mut dyn TargetMachine) -> Result<Arc<DrivenPort>, String> {
+pub fn open(
+    number: u8,
+    port: &PortPlan,
+    machine: &mut dyn TargetMachine,
+) -> Result<Arc<DrivenPort>, String> {
     let mut backend = machine.controller(number, port)?;
     let properties = backend.controller().properties().clone();
     let clock = properties.clock;

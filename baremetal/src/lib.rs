@@ -20,5 +20,5 @@ pub mod bench;
 mod gateway;
 mod plan;
 
-pub use gateway::{Gateway, TargetMachine, OpenError, open};
-pub use plan::{DriveMode, ControllerPlace, ImagePlan, PlanError, PortPlan, SLOT, PlanSlot};
+pub use gateway::{Gateway, OpenError, TargetMachine, open};
+pub use plan::{ControllerPlace, DriveMode, ImagePlan, PlanError, PlanSlot, PortPlan, SLOT};

@@ -257,7 +257,7 @@ mod tests {
     fn read_back() {
         let mut file = file();
         let first = plan();
-        assert!(Slot::write(&mut file, &first).unwrap());
+        assert!(PlanSlot::write(&mut file, &first).unwrap());
         let mut slot = alloc::boxed::Box::new(PlanSlot::empty());
         assert!(matches!(slot.plan(), Err(PlanError::Empty)));
         let load = |slot: &mut PlanSlot, file: &[u8]| {
@@ -267,7 +267,7 @@ mod tests {
         load(&mut slot, &file);
         assert_eq!(slot.plan().unwrap(), first);
         // A shorter plan leaves no bytes of the longer one.
-        assert!(Slot::write(&mut file, &ImagePlan::default()).unwrap());
+        assert!(PlanSlot::write(&mut file, &ImagePlan::default()).unwrap());
         load(&mut slot, &file);
         assert_eq!(slot.plan().unwrap(), ImagePlan::default());
         assert_eq!(file.last(), Some(&7));
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_is_no_image_or_too_large_is_said() {
-        assert!(!Slot::write(&mut [0; 64], &plan()).unwrap());
+        assert!(!PlanSlot::write(&mut [0; 64], &plan()).unwrap());
         let mut many = plan();
         let route = many.routes.routes[0].clone();
         many.routes.routes = vec![route; 2000];
@@ -287,6 +287,6 @@ mod tests {
         assert!(matches!(long, Err(PlanError::Long { .. })), "{long:?}");
         let mut cut = file();
         cut.truncate(9000);
-        assert!(!Slot::write(&mut cut, &plan()).unwrap());
+        assert!(!PlanSlot::write(&mut cut, &plan()).unwrap());
     }
 }

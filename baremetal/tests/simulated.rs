@@ -2,8 +2,10 @@
 //! the buses.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use baremetal::bench::{DisturbedFrames, SendPattern, SimulatedBench, BenchStamp, StampKind, BenchTask, TaskFrame};
-use baremetal::{DriveMode, ControllerPlace, ImagePlan, PortPlan};
+use baremetal::bench::{
+    BenchStamp, BenchTask, DisturbedFrames, SendPattern, SimulatedBench, StampKind, TaskFrame,
+};
+use baremetal::{ControllerPlace, DriveMode, ImagePlan, PortPlan};
 use engine::CounterSnapshot;
 use frame::{CanId, Frame};
 use proptest::prelude::*;
@@ -99,7 +101,7 @@ fn an_ideal_gateway_passes_each_frame_once() {
 #[test]
 fn a_task_with_what_is_no_frame_is_none() {
     let bad = TaskFrame(0, 1, None, "zz".to_owned());
-    assert!(Simulated::new(&task(Pattern::Schedule, vec![bad])).is_none());
+    assert!(SimulatedBench::new(&task(SendPattern::Schedule, vec![bad])).is_none());
 }
 
 proptest! {
@@ -111,9 +113,9 @@ proptest! {
         queue in 1u32..16,
         interrupt: bool,
     ) {
-        let drive = if interrupt { Drive::Interrupt } else { Drive::Poll };
-        let mut task = task(Pattern::Schedule, frames(&pauses));
-        task.disturbed = disturbed.map(|(first, count)| Disturbed { first, count });
+        let drive = if interrupt { DriveMode::Interrupt } else { DriveMode::Poll };
+        let mut task = task(SendPattern::Schedule, frames(&pauses));
+        task.disturbed = disturbed.map(|(first, count)| DisturbedFrames { first, count });
         let (counters, stamps) = run(&plan(drive, queue), &task);
         prop_assert!(counters.check().is_ok());
         let (a, b) = (counters.port("a").unwrap(), counters.port("b").unwrap());

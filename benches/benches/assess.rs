@@ -1,8 +1,8 @@
 //! Bounds for 1000 messages on 8 buses, lengths and all; also with gateways between them.
 
 use analysis::{
-    Arrival, BusSpec, CompiledBus, GatewayHop, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder, MessagePlace,
-    FrameShape,
+    Arrival, BusSpec, CompiledBus, FrameShape, GatewayHop, LengthRule, LengthSearch, Message,
+    MessagePlace, Network, NodeSpec, SendOrder,
 };
 use criterion::{Criterion, criterion_group, criterion_main};
 use frame::{CanId, Frame, Header, Kind, Nanos};

@@ -3,11 +3,11 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use engine::{
-    Accepted, EngineCounts, Engine, FlushReport, NamedPort, OutgoingFrame, PortError, Receive, ReceivedFrame,
-    TransmitRefusal, RxCounters, RxReport, ReceiveStamp, Transmit, TxCounters,
+    Accepted, Engine, EngineCounts, FlushReport, NamedPort, OutgoingFrame, PortError, Receive,
+    ReceiveStamp, ReceivedFrame, RxCounters, RxReport, Transmit, TransmitRefusal, TxCounters,
 };
 use frame::{CanId, Frame, Nanos};
-use route::{IdFilter, IdSet, FrameMatch, RouteMode, PortId, Route, Routes, RoutingTable};
+use route::{FrameMatch, IdFilter, IdSet, PortId, Route, RouteMode, Routes, RoutingTable};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -75,7 +75,11 @@ impl Receive for Silent {
 }
 
 impl Transmit for Drain {
-    fn transmit(&mut self, _: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         black_box(outgoing.frame.data());
         self.0.taken += 1;
         self.0.sent += 1;

@@ -1,7 +1,7 @@
 //! Frames a second on a bus at full load: every node always has something to send, every
 //! payload differs from the last, every length is computed.
 
-use bus::{Bus, BusConfig, ErrorKind, NodeEvent, BusFaults, NodeConfig, NodeId};
+use bus::{Bus, BusConfig, BusFaults, ErrorKind, NodeConfig, NodeEvent, NodeId};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use frame::{CanId, Frame, flags};
 

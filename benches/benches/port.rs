@@ -5,7 +5,9 @@ use bus::{BusConfig, NodeConfig};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use frame::{CanId, Frame};
 use port::embedded::{BusIndex, BusWorld};
-use port::log::{InterfaceName, LogReader, LogSink, LogSource, ReplaySpeed, SinkConfig, SourceConfig};
+use port::log::{
+    InterfaceName, LogReader, LogSink, LogSource, ReplaySpeed, SinkConfig, SourceConfig,
+};
 use port::{OutgoingFrame, Receive, Transmit};
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -43,7 +45,8 @@ fn over_buses(c: &mut Criterion) {
             while let Some(t) = world.next() {
                 world.run_until(t, &mut |_, _| {});
                 rx.receive(t, 64, &mut |r| {
-                    tx.transmit(t, OutgoingFrame::new(r.frame, r.token)).unwrap();
+                    tx.transmit(t, OutgoingFrame::new(r.frame, r.token))
+                        .unwrap();
                 })
                 .unwrap();
                 tx.flush(t).unwrap();
@@ -89,7 +92,8 @@ fn logs(c: &mut Criterion) {
             let mut tx = LogSink::create("out", Path::new("/dev/null"), sink).unwrap();
             loop {
                 let report = rx.receive(0, 64, &mut |r| {
-                    tx.transmit(0, OutgoingFrame::new(r.frame, r.token)).unwrap();
+                    tx.transmit(0, OutgoingFrame::new(r.frame, r.token))
+                        .unwrap();
                 });
                 tx.flush(0).unwrap();
                 if report.unwrap().finished {

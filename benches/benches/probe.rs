@@ -2,9 +2,12 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use frame::{CanId, Frame};
-use probe::matching::{FrameMatcher, KeyRule, SentFrame, MatcherSettings};
+use probe::matching::{FrameMatcher, KeyRule, MatcherSettings, SentFrame};
 use probe::traffic::{SetSchedule, TrafficSource, sae_class_c};
-use probe::{RunDescription, IncomingFrame, LatencyProfile, SentCopy, FrameRecord, RunResults, Status, results};
+use probe::{
+    FrameRecord, IncomingFrame, LatencyProfile, RunDescription, RunResults, SentCopy, Status,
+    results,
+};
 use std::hint::black_box;
 
 fn matching(c: &mut Criterion) {

@@ -124,7 +124,11 @@ struct PackagePrograms {
 
 /// Returns a statically linked program for PCs, which is also in the place of an ordinary build's
 /// program until the next build; or the reason why there is none.
-fn amd64(workspace: &Workspace, name: &str, options: &str) -> Result<Result<PackagePrograms, String>> {
+fn amd64(
+    workspace: &Workspace,
+    name: &str,
+    options: &str,
+) -> Result<Result<PackagePrograms, String>> {
     if !cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
         return Ok(Err(
             "it is made on x86-64 with glibc only: elsewhere, `cargo install --path crates/cangate` \

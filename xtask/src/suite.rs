@@ -78,7 +78,12 @@ const fn long(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep
     stage(name, StepClass::Long, seconds, what)
 }
 
-const fn stage(name: &'static str, class: StepClass, seconds: u32, what: &'static str) -> SuiteStep {
+const fn stage(
+    name: &'static str,
+    class: StepClass,
+    seconds: u32,
+    what: &'static str,
+) -> SuiteStep {
     SuiteStep {
         name,
         class,
@@ -351,7 +356,11 @@ impl LeftTests {
 }
 
 /// Runs the steps that are wanted; if one fails, the others still run.
-pub(crate) fn run(workspace: &Workspace, options: &SuiteOptions, report: &mut StepReport) -> Result<()> {
+pub(crate) fn run(
+    workspace: &Workspace,
+    options: &SuiteOptions,
+    report: &mut StepReport,
+) -> Result<()> {
     options.check()?;
     let built = RefCell::new(SuiteState::default());
     for step in STEPS.iter().filter(|step| options.wants(step)) {
@@ -380,7 +389,8 @@ pub(crate) fn run(workspace: &Workspace, options: &SuiteOptions, report: &mut St
             ),
             "heavy" => {
                 let mut built = built.borrow_mut();
-                let run = ignored_tests(workspace, built.binaries(workspace)?, IgnoredTests::Heavy)?;
+                let run =
+                    ignored_tests(workspace, built.binaries(workspace)?, IgnoredTests::Heavy)?;
                 built.left.long = count(built.binaries(workspace)?, IgnoredTests::Long)?;
                 Ok(built.hand_over(run, options))
             }
@@ -547,7 +557,11 @@ fn optimized_tests(
 
 /// Runs those tests of a program that boot guests: the step `build` has built the test program; the
 /// programs of cangate are optimized.
-fn guest_tests(workspace: &Workspace, binary: &TestBinary, which: IgnoredTests) -> Result<libtest::TestRun> {
+fn guest_tests(
+    workspace: &Workspace,
+    binary: &TestBinary,
+    which: IgnoredTests,
+) -> Result<libtest::TestRun> {
     let programs = lab::programs(workspace)?;
     let mut test = command(&binary.program, &binary.folder);
     test.env("CANGATE_PROGRAMS", programs);
@@ -639,7 +653,11 @@ mod tests {
     #[test]
     fn each_ignored_test_is_either_heavy_or_long() {
         for test in ["exec::boots", "long::machines::x", "lab::long::y", "long"] {
-            assert_ne!(IgnoredTests::Heavy.has(test), IgnoredTests::Long.has(test), "{test}");
+            assert_ne!(
+                IgnoredTests::Heavy.has(test),
+                IgnoredTests::Long.has(test),
+                "{test}"
+            );
             // As in libtest: `--skip` excludes names that contain the word, a filter selects them.
             let long = test.contains(LONG);
             assert_eq!(IgnoredTests::Long.has(test), long);

@@ -23,5 +23,5 @@ pub use on_cards::OnCards;
 pub use page::RegisterPage;
 pub use seat::{BenchAccess, controller};
 pub use simulated::SimulatedBench;
-pub use task::{DisturbedFrames, SendPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
-pub use world::{NoSeat, BenchWorld};
+pub use task::{BenchStamp, BenchTask, DisturbedFrames, SendPattern, StampKind, TaskFrame};
+pub use world::{BenchWorld, NoSeat};

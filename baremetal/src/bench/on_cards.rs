@@ -4,11 +4,11 @@
 //! The buses of its cards (QEMU's) take no time, so that its stamps record the frames that came,
 //! their order, and when this tester saw them; they measure no bus times.
 
-use super::task::{SendPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
+use super::task::{BenchStamp, BenchTask, SendPattern, StampKind, TaskFrame};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use controller::driven::{DrivenReceiver, DrivenPort, DrivenTransmitter};
-use engine::{OutgoingFrame, PortError, Receive as _, TransmitRefusal, Transmit as _};
+use controller::driven::{DrivenPort, DrivenReceiver, DrivenTransmitter};
+use engine::{OutgoingFrame, PortError, Receive as _, Transmit as _, TransmitRefusal};
 use frame::{Frame, Nanos};
 
 /// The most frames that are taken at a time.

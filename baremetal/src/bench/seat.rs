@@ -5,8 +5,8 @@ use super::world::BenchWorld;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use controller::Controller;
-use controller::driven::{ControllerBackend, Lost, ControllerWatch};
-use controller::mapped::{MappedDevice, BusJoin, MappedController, DeviceTrap};
+use controller::driven::{ControllerBackend, ControllerWatch, Lost};
+use controller::mapped::{BusJoin, DeviceTrap, MappedController, MappedDevice};
 use frame::Nanos;
 
 /// Access to the bench, which another activity advances meanwhile.

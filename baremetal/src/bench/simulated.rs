@@ -3,8 +3,8 @@
 use super::seat::{BenchAccess, controller};
 use super::task::BenchTask;
 use super::world::BenchWorld;
-use crate::gateway::{Gateway, TargetMachine, OpenError};
-use crate::plan::{DriveMode, ControllerPlace, ImagePlan, PortPlan};
+use crate::gateway::{Gateway, OpenError, TargetMachine};
+use crate::plan::{ControllerPlace, DriveMode, ImagePlan, PortPlan};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -27,7 +27,9 @@ impl BenchAccess for SimulatedBench {
 impl TargetMachine for SimulatedBench {
     fn controller(&mut self, _: u8, port: &PortPlan) -> Result<Box<dyn ControllerBackend>, String> {
         match port.place {
-            ControllerPlace::Bench { bus } => controller(self, bus, port.drive == DriveMode::Interrupt),
+            ControllerPlace::Bench { bus } => {
+                controller(self, bus, port.drive == DriveMode::Interrupt)
+            }
             ControllerPlace::Card { .. } => Err("there are no cards in a simulation".to_string()),
         }
     }

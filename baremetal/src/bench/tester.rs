@@ -1,6 +1,6 @@
 //! The tester: the choice of the next frame, the stamps, and the end.
 
-use super::task::{SendPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
+use super::task::{BenchStamp, BenchTask, SendPattern, StampKind, TaskFrame};
 use alloc::vec::Vec;
 use frame::{Frame, Nanos};
 

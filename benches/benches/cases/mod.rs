@@ -191,7 +191,13 @@ pub const CASES: [Case; 8] = [
         Vec::new,
         &[8, 2048, 100_000],
     ),
-    ("sff exact", exact_sff, RouteMode::All, Vec::new, &[1, 64, 2048]),
+    (
+        "sff exact",
+        exact_sff,
+        RouteMode::All,
+        Vec::new,
+        &[1, 64, 2048],
+    ),
 ];
 
 /// One table and the frames to try on it.

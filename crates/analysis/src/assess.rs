@@ -2,7 +2,7 @@
 
 use crate::compiled::{CompiledBus, SentMessage};
 use crate::model::SendOrder;
-use crate::offset::{RivalFrames, BusyPeriod, OffsetUse};
+use crate::offset::{BusyPeriod, OffsetUse, RivalFrames};
 use crate::queue::{self, QueueMember};
 use crate::window::{NoBound, RivalStream};
 use crate::{Arrival, FrameBits, LatencyBound};
@@ -198,7 +198,11 @@ impl CompiledBus {
         any
     }
 
-    fn bounds(&self, arrivals: &[Arrival], round: &RoundState) -> Vec<Result<LatencyBound, NoBound>> {
+    fn bounds(
+        &self,
+        arrivals: &[Arrival],
+        round: &RoundState,
+    ) -> Vec<Result<LatencyBound, NoBound>> {
         let mut bounds = vec![Err(NoBound::TooLong); self.messages.len()];
         for (i, sent) in self.messages.iter().enumerate() {
             if round.services[sent.node] != QueueService::Queue {
@@ -206,7 +210,9 @@ impl CompiledBus {
             }
         }
         for (node, order) in self.orders.iter().enumerate() {
-            if let (QueueService::Queue, SendOrder::Mailboxes(mailboxes)) = (round.services[node], order) {
+            if let (QueueService::Queue, SendOrder::Mailboxes(mailboxes)) =
+                (round.services[node], order)
+            {
                 let own = self.of_node(node);
                 let inside = &round.inside.frames;
                 for (lowest, victims) in self.victims(node, mailboxes.get(), inside) {
@@ -326,7 +332,11 @@ impl CompiledBus {
 
     /// Returns bounds that do not depend on the other nodes' queues: the second derivation of
     /// [`mod@crate::queue`].
-    fn together(&self, arrivals: &[Arrival], services: &[QueueService]) -> Vec<Result<LatencyBound, NoBound>> {
+    fn together(
+        &self,
+        arrivals: &[Arrival],
+        services: &[QueueService],
+    ) -> Vec<Result<LatencyBound, NoBound>> {
         let mut bounds = vec![Err(NoBound::TooLong); self.messages.len()];
         for (node, order) in self.orders.iter().enumerate() {
             let own = self.of_node(node);

@@ -1,10 +1,10 @@
 //! A bus with the lengths of its frames in nanoseconds.
 
 use crate::model::{BusSpec, ModelError, SendOrder};
-use crate::offset::{RivalFrames, OffsetUse, limit};
-use crate::refill::{PauseDelay, NodePauses};
+use crate::offset::{OffsetUse, RivalFrames, limit};
+use crate::refill::{NodePauses, PauseDelay};
 use crate::train::{FrameSource, trains};
-use crate::window::{ErrorCost, RivalStream, BusyWindow};
+use crate::window::{BusyWindow, ErrorCost, RivalStream};
 use crate::{Arrival, FrameBits, LengthRule, LengthSearch, by_formula};
 use alloc::vec::Vec;
 use frame::wire::{self, ERROR_DELIMITER_BITS, ERROR_FLAGS_MAX_BITS, INTERMISSION_BITS};
@@ -198,12 +198,13 @@ impl CompiledBus {
             .map(|&(i, _, later)| (source(i), later, each(i)));
         let (of_rivals, places) = trains(come);
         let (of_own, _) = trains(own.iter().map(|&i| (source(i), 0, pause)));
-        let stream = |((i, arrival, _), train): ((usize, Arrival, Nanos), Option<usize>)| RivalStream {
-            arrival,
-            occupied: occupied(&i).saturating_add(each(i)),
-            train,
-            lead: 0,
-        };
+        let stream =
+            |((i, arrival, _), train): ((usize, Arrival, Nanos), Option<usize>)| RivalStream {
+                arrival,
+                occupied: occupied(&i).saturating_add(each(i)),
+                train,
+                lead: 0,
+            };
         BusyWindow {
             blocking: blocking.saturating_add(once),
             once,
@@ -219,7 +220,12 @@ impl CompiledBus {
 
     /// Returns the streams of these messages for [`BusyWindow::own`], each frame with the time that a
     /// [`BusyWindow::pause`] adds to it.
-    pub(crate) fn streams(&self, own: &[usize], arrivals: &[Arrival], pause: Nanos) -> Vec<RivalStream> {
+    pub(crate) fn streams(
+        &self,
+        own: &[usize],
+        arrivals: &[Arrival],
+        pause: Nanos,
+    ) -> Vec<RivalStream> {
         let (_, places) = trains(own.iter().map(|&i| (self.messages[i].source, 0, pause)));
         let each = own.iter().zip(places);
         each.map(|(&i, train)| RivalStream {

@@ -46,7 +46,7 @@
 
 use crate::compiled::CompiledBus;
 use crate::model::SendOrder;
-use crate::window::{LONGEST, BusyWindow};
+use crate::window::{BusyWindow, LONGEST};
 use crate::{Arrival, QueueService};
 use alloc::vec::Vec;
 use frame::Nanos;

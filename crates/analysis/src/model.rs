@@ -1,6 +1,6 @@
 //! The input of the analysis: a bus, its nodes and their messages.
 
-use crate::{Arrival, LengthRule, BufferRefill, FrameShape};
+use crate::{Arrival, BufferRefill, FrameShape, LengthRule};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::num::NonZeroU8;

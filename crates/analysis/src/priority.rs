@@ -1,6 +1,6 @@
 //! Messages that are sent in order of priority.
 
-use crate::window::{NoBound, RivalStream, BusyWindow};
+use crate::window::{BusyWindow, NoBound, RivalStream};
 use frame::Nanos;
 
 /// The parts of a bound, ns. The response is the sum of all but `since`, less `since`.
@@ -59,7 +59,11 @@ pub struct LatencyBound {
 ///
 /// Where its phase to others is known ([`RivalStream::lead`]), none of its frames may be in the busy
 /// period: then there is nothing to bound.
-pub(crate) fn bound(window: &BusyWindow, own: RivalStream, frame: Nanos) -> Result<Option<LatencyBound>, NoBound> {
+pub(crate) fn bound(
+    window: &BusyWindow,
+    own: RivalStream,
+    frame: Nanos,
+) -> Result<Option<LatencyBound>, NoBound> {
     let busy = window.busy(&[own])?;
     let frames = own.before(busy);
     let jitter = own.arrival.jitter();

@@ -66,9 +66,9 @@
 //! (for a queue, all of its node). It counts more frames, but each only as often as it is released.
 //! The lower one of both bounds holds.
 
-use crate::priority::{LatencyBound, BoundParts};
-use crate::train::{ONE, FrameTrain};
-use crate::window::{NoBound, RivalStream, BusyWindow};
+use crate::priority::{BoundParts, LatencyBound};
+use crate::train::{FrameTrain, ONE};
+use crate::window::{BusyWindow, NoBound, RivalStream};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;

@@ -37,7 +37,7 @@
 
 use crate::Arrival;
 use crate::offset::JointMessages;
-use crate::train::{ONE, FrameTrain, occupied};
+use crate::train::{FrameTrain, ONE, occupied};
 use alloc::vec::Vec;
 use frame::Nanos;
 

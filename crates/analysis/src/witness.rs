@@ -4,7 +4,7 @@ use crate::model::BusSpec;
 use crate::offset::{behind, led};
 use crate::search::simulated;
 use crate::window::RivalStream;
-use crate::{Assessment, LatencyBound, CompiledBus, LengthSearch, QueueService};
+use crate::{Assessment, CompiledBus, LatencyBound, LengthSearch, QueueService};
 use alloc::vec;
 use alloc::vec::Vec;
 use bus::{ConfigError, NodeEvent, SendError};
@@ -213,7 +213,10 @@ impl<'b> PhasedMessages<'b> {
 ///
 /// # Errors
 /// [`ReplayError`]
-pub fn replay(bus: &BusSpec, releases: &[FrameRelease]) -> Result<Vec<ReleaseOutcome>, ReplayError> {
+pub fn replay(
+    bus: &BusSpec,
+    releases: &[FrameRelease],
+) -> Result<Vec<ReleaseOutcome>, ReplayError> {
     let (mut simulated, nodes) = simulated(bus)?;
     let mut outcomes = Vec::with_capacity(releases.len());
     let mut see = |event: &NodeEvent<'_>| {

@@ -1,13 +1,13 @@
 //! The bus: the next step of the simulation, and its time.
 
 use crate::{
-    BusConfig, BusStats, ConfigError, DropReason, ErrorState, NodeEvent, FrameFault, NodeConfig, NodeId,
-    NodeState, SendError, FaultTime,
+    BusConfig, BusStats, ConfigError, DropReason, ErrorState, FaultTime, FrameFault, NodeConfig,
+    NodeEvent, NodeId, NodeState, SendError,
     clock::BusClock,
     disturbed::FrameSimulator,
     fault::FaultInjector,
     node::{NO_KEY, Node},
-    schedule::{LaterFrame, FrameSchedule},
+    schedule::{FrameSchedule, LaterFrame},
 };
 use alloc::vec::Vec;
 use frame::{Frame, Kind, Nanos, wire::BitRate};

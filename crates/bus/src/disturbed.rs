@@ -5,7 +5,7 @@
 use crate::{
     ErrorKind,
     clock::BusClock,
-    wire::{WireBit, BitRole},
+    wire::{BitRole, WireBit},
 };
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -397,7 +397,9 @@ impl FrameSimulator {
     }
 
     fn any_sending(&self) -> bool {
-        self.states.iter().any(|s| matches!(s, SimulatorState::Sending(_)))
+        self.states
+            .iter()
+            .any(|s| matches!(s, SimulatorState::Sending(_)))
     }
 
     /// Returns whether no station has anything left to do. Listen-only stations that still receive

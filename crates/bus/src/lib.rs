@@ -169,6 +169,6 @@ mod wire;
 pub use bus::Bus;
 pub use config::{BusConfig, ConfigError, NodeConfig, NodeId, SendError};
 pub use event::{DropReason, ErrorState, NodeEvent, ReceiverSet};
-pub use fault::{ErrorKind, FrameFault, BusFaults, FaultTime};
+pub use fault::{BusFaults, ErrorKind, FaultTime, FrameFault};
 pub use node::NodeState;
 pub use stats::BusStats;

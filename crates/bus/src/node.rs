@@ -199,7 +199,8 @@ impl Node {
             return true;
         }
         let mut all = self.mailboxes.iter().enumerate();
-        let is = |(i, p): &(usize, &PendingFrame)| p.tag == tag && !(flying && *i == self.in_flight);
+        let is =
+            |(i, p): &(usize, &PendingFrame)| p.tag == tag && !(flying && *i == self.in_flight);
         let Some((place, _)) = all.rfind(is) else {
             return false;
         };

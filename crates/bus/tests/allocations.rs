@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bus::{Bus, BusConfig, ErrorKind, NodeEvent, BusFaults, NodeConfig, NodeId};
+use bus::{Bus, BusConfig, BusFaults, ErrorKind, NodeConfig, NodeEvent, NodeId};
 use cangate_bus as bus;
 use frame::{CanId, Frame};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};

@@ -3,9 +3,10 @@
 use comfy_table::Table;
 use console::table::{number, row, table};
 use engine::{
-    CopyCounters, Fate, FaultCounters, LinkState, PortRow, PortState, RouteRow, CounterSnapshot, Stops,
+    CopyCounters, CounterSnapshot, Fate, FaultCounters, LinkState, PortRow, PortState, RouteRow,
+    Stops,
 };
-use gateway::{InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, GatewayStats};
+use gateway::{GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR};
 use route::StopReason;
 use std::fmt::Write;
 
@@ -48,7 +49,11 @@ fn counts(head: &[&str], kept: usize, rows: &[(Vec<String>, Vec<u64>)]) -> Table
 /// Reasons for which a route stops a frame, in the order of columns: the reasons that routes are
 /// configured for come first. The columns for the fates of copies are between the two groups.
 const ASKED_FOR: [StopReason; 2] = [StopReason::DropRule, StopReason::RateLimit];
-const OTHERS: [StopReason; 3] = [StopReason::HopLimit, StopReason::TooLong, StopReason::IdRange];
+const OTHERS: [StopReason; 3] = [
+    StopReason::HopLimit,
+    StopReason::TooLong,
+    StopReason::IdRange,
+];
 
 /// Returns the numbers of frames that routes stopped for these reasons.
 fn stopped(stops: &Stops, reasons: &[StopReason]) -> Vec<u64> {
@@ -183,7 +188,8 @@ pub(crate) fn render(stats: &GatewayStats) -> String {
         interfaces,
         uptime_ns: _,
     } = stats;
-    let undeliverable = |copies: &CopyCounters| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
+    let undeliverable =
+        |copies: &CopyCounters| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
     let port = |p: &PortRow| {
         let c = &p.count;
         let state = state(p, interfaces);

@@ -2,7 +2,7 @@
 
 use crate::counters;
 use engine::{PortCount, RouteCount};
-use gateway::{InterfaceRow, KernelRow, GatewayStats};
+use gateway::{GatewayStats, InterfaceRow, KernelRow};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -58,7 +58,11 @@ impl GatewayRates {
     pub(crate) fn between(before: &GatewayStats, now: &GatewayStats, over: Duration) -> Self {
         // A restarted gateway has counted for a shorter time.
         let anew = now.process.at_ns < before.process.at_ns;
-        let before = if anew { &GatewayStats::default() } else { before };
+        let before = if anew {
+            &GatewayStats::default()
+        } else {
+            before
+        };
         let over_all = if anew { Duration::ZERO } else { over };
         let ports = now.process.ports.iter().map(|row| {
             let rate = |part: fn(&PortCount) -> u64| {

@@ -122,7 +122,7 @@ fn the_reference_names_the_counter_of_each_setting_that_stops_frames() {
     let text = document("gateway-toml.md");
     let table = rows(&text, "| a frame is stopped by | in JSON | in tables |");
     let keys: Vec<&str> = table.iter().map(|row| row[1].trim_matches('`')).collect();
-    assert_eq!(keys, Stop::ALL.map(Stop::key));
+    assert_eq!(keys, StopReason::ALL.map(StopReason::key));
     let words: Vec<&str> = table.iter().map(|row| row[2].as_str()).collect();
-    assert_eq!(words, Stop::ALL.map(Stop::words));
+    assert_eq!(words, StopReason::ALL.map(StopReason::words));
 }

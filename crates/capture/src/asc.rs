@@ -96,7 +96,12 @@ impl AscWriter {
     }
 
     /// Adds a line; `false` if the bytes are not a frame, or a frame that ASC cannot express.
-    pub(crate) fn frame(&mut self, record: &RecordedFrame<'_>, name: &str, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn frame(
+        &mut self,
+        record: &RecordedFrame<'_>,
+        name: &str,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let Some(frame) = record.frame() else {
             return false;
         };

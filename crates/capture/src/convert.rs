@@ -1,11 +1,11 @@
 //! Conversion of a log of any format into a file of another format.
 
-use crate::chunk::{Chunk, FrameGap, RecordedFrame, LossPlace};
+use crate::chunk::{Chunk, FrameGap, LossPlace, RecordedFrame};
 use crate::file::{FileError, RotationRule};
 use crate::form::CaptureOutput;
 use crate::limits::{FormatLimits, Shortfall};
 use crate::names::InterfaceNames;
-use crate::recorder::{RecorderTotals, FileRecorder, RecorderRemark};
+use crate::recorder::{FileRecorder, RecorderRemark, RecorderTotals};
 use frame::{FrameBuf, Nanos};
 use linux::can::layout::{XL_SIZE, encode};
 use port::log::{BadLines, FileFormat, InterfaceName, LogError, LogReader};
@@ -148,10 +148,12 @@ pub fn convert<R: Read>(
                 let first = first();
                 return Err(ConvertError::Shortfall { first, shortfall });
             }
-            let found = shortfalls.entry(shortfall).or_insert_with(|| FoundShortfall {
-                frames: 0,
-                first: first(),
-            });
+            let found = shortfalls
+                .entry(shortfall)
+                .or_insert_with(|| FoundShortfall {
+                    frames: 0,
+                    first: first(),
+                });
             found.frames += 1;
         }
         if left_out {
@@ -199,7 +201,11 @@ fn losses<R: Read>(
     Ok(all)
 }
 
-fn take(recorder: &mut FileRecorder, chunk: &mut Chunk, output: &CaptureOutput) -> Result<(), ConvertError> {
+fn take(
+    recorder: &mut FileRecorder,
+    chunk: &mut Chunk,
+    output: &CaptureOutput,
+) -> Result<(), ConvertError> {
     recorder.take(chunk, 0);
     chunk.clear();
     check(recorder, output)

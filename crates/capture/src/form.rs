@@ -5,7 +5,7 @@ use crate::chunk::{FrameGap, RecordedFrame};
 use crate::names::KnownNames;
 use crate::pack::Packing;
 use crate::pcapng::PcapngWriter;
-use crate::table::{ParquetError, FrameTable};
+use crate::table::{FrameTable, ParquetError};
 use crate::text::TextWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -229,13 +229,22 @@ mod tests {
         let of = |name: &str| CaptureOutput::of(Path::new(name), None);
         let said = |name: &str| of(name).map(|o| (o.form, o.packing, o.ending));
         let is = |form, packing, ending: &str| Ok((form, packing, ending.to_owned()));
-        assert_eq!(said("a/b.log"), is(Form::Text, Packing::None, ".log"));
+        assert_eq!(
+            said("a/b.log"),
+            is(OutputFormat::Text, Packing::None, ".log")
+        );
         assert_eq!(
             said("b.pcapng.zst"),
-            is(Form::Pcapng, Packing::Zstd, ".pcapng.zst")
+            is(OutputFormat::Pcapng, Packing::Zstd, ".pcapng.zst")
         );
-        assert_eq!(said("b.log.gz"), is(Form::Text, Packing::Gzip, ".log.gz"));
-        assert_eq!(said("b.asc.gz"), is(Form::Asc, Packing::Gzip, ".asc.gz"));
+        assert_eq!(
+            said("b.log.gz"),
+            is(OutputFormat::Text, Packing::Gzip, ".log.gz")
+        );
+        assert_eq!(
+            said("b.asc.gz"),
+            is(OutputFormat::Asc, Packing::Gzip, ".asc.gz")
+        );
         assert!(matches!(said("b.pcap"), Err(FormError::Unknown(_))));
         let other = CaptureOutput::of(Path::new("b.zst"), Some(OutputFormat::Pcapng)).unwrap();
         assert_eq!(
@@ -247,12 +256,13 @@ mod tests {
     #[cfg(feature = "parquet")]
     #[test]
     fn parquet_goes_into_files_and_packs_itself() {
-        let of = |name: &str, form| CaptureOutput::of(Path::new(name), form).map(|o| (o.form, o.ending));
+        let of =
+            |name: &str, form| CaptureOutput::of(Path::new(name), form).map(|o| (o.form, o.ending));
         let is = Ok((OutputFormat::Parquet, ".parquet".to_owned()));
         assert_eq!(of("b.parquet", None), is);
         let packed = of("b.parquet.gz", None);
         assert!(matches!(packed, Err(FormError::Packed(_, ".gz"))));
-        assert_eq!(of("-", Some(Form::Parquet)), Err(FormError::Stream));
+        assert_eq!(of("-", Some(OutputFormat::Parquet)), Err(FormError::Stream));
     }
 
     #[cfg(not(feature = "parquet"))]

@@ -161,7 +161,7 @@ mod tests {
             (plain.name.as_deref(), plain.filters.len()),
             (Some("can0"), 0)
         );
-        assert_eq!(Choice::read("any", &[]).unwrap().name, None);
+        assert_eq!(InterfaceChoice::read("any", &[]).unwrap().name, None);
         let both = InterfaceChoice::read("can1,123:7FF,400~700", &["200-2FF".to_owned()]).unwrap();
         let of = |id, mask| CanFilter { id, mask };
         assert_eq!(
@@ -170,7 +170,7 @@ mod tests {
         );
         assert_eq!(both.filters[2], of(0x200, 0x8000_0700));
         for bad in ["", "a/b", "can0,zz", "can0,#FF", "can0,12"] {
-            assert!(Choice::read(bad, &[]).is_err(), "{bad}");
+            assert!(InterfaceChoice::read(bad, &[]).is_err(), "{bad}");
         }
         let device = InterfaceChoice::read("/dev/can0,123:7FF", &[]).unwrap();
         assert_eq!(device.device(), Some("/dev/can0"));
@@ -179,13 +179,13 @@ mod tests {
         assert_eq!(plain.device(), None);
         assert_eq!(plain.raw_filters(), [of(0, 0)]);
         for bad in ["/dev/", "/dev/can 0", "/DEV/can0", "dev/can0"] {
-            assert!(Choice::read(bad, &[]).is_err(), "{bad}");
+            assert!(InterfaceChoice::read(bad, &[]).is_err(), "{bad}");
         }
         let many = |n| format!("/dev/can0{}", ",123:7FF".repeat(n));
-        assert!(Choice::read(&many(64), &[]).is_ok());
+        assert!(InterfaceChoice::read(&many(64), &[]).is_ok());
         let error = InterfaceChoice::read(&many(65), &[]).unwrap_err();
         assert!(error.to_string().contains("takes 64"), "{error}");
-        assert!(Choice::read(&many(65)["/dev/".len()..], &[]).is_ok());
+        assert!(InterfaceChoice::read(&many(65)["/dev/".len()..], &[]).is_ok());
         let error = InterfaceChoice::read("can0", &["12".to_owned()]).unwrap_err();
         assert!(error.to_string().contains("three or eight"), "{error}");
     }

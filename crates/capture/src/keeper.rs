@@ -145,13 +145,15 @@ impl FrameKeeper {
         let name = match self.recorder.begin_numbered(now) {
             Ok(name) => name,
             Err(error) => {
-                self.recorder.remark(RecorderRemark::Failing(error.to_string()));
+                self.recorder
+                    .remark(RecorderRemark::Failing(error.to_string()));
                 return;
             }
         };
         let from = stamp.saturating_sub(self.settings.before.as_nanos() as u64);
         if let Some(short) = self.short.take() {
-            self.recorder.remark(RecorderRemark::Short(short / 1_000_000_000));
+            self.recorder
+                .remark(RecorderRemark::Short(short / 1_000_000_000));
         }
         for kept in &self.kept {
             for entry in kept.chunk.entries() {

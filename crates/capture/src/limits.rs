@@ -2,7 +2,7 @@
 
 use crate::asc;
 use crate::chunk::RecordedFrame;
-use crate::form::{OutputFormat, CaptureOutput};
+use crate::form::{CaptureOutput, OutputFormat};
 use frame::{FrameRef, Kind, Nanos, flags};
 use std::fmt;
 
@@ -76,7 +76,11 @@ impl FormatLimits {
     }
 
     /// Returns the shortfalls of the next frame. If the frame is left out, there is only that one.
-    pub fn shortfalls(&mut self, record: &RecordedFrame<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
+    pub fn shortfalls(
+        &mut self,
+        record: &RecordedFrame<'_>,
+        frame: &FrameRef<'_>,
+    ) -> Vec<Shortfall> {
         match self.form {
             OutputFormat::Text => self.text(record, frame),
             OutputFormat::Asc => self.asc(record, frame),

@@ -99,7 +99,12 @@ impl PcapngWriter {
 
     /// Adds a frame; `false` if the bytes are not a frame.
     #[inline]
-    pub(crate) fn frame(&mut self, record: &RecordedFrame<'_>, name: &str, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn frame(
+        &mut self,
+        record: &RecordedFrame<'_>,
+        name: &str,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let Some(frame) = record.frame() else {
             return false;
         };

@@ -1,9 +1,9 @@
 //! Writing of chunks into files.
 
 use crate::chunk::{Chunk, ChunkEntry, FrameGap, LossPlace};
-use crate::file::{FileError, RotationRule, OutputTarget};
-use crate::form::{FormatWriter, CaptureOutput};
-use crate::names::{KnownNames, InterfaceNames};
+use crate::file::{FileError, OutputTarget, RotationRule};
+use crate::form::{CaptureOutput, FormatWriter};
+use crate::names::{InterfaceNames, KnownNames};
 use crate::pack::Packing;
 use std::io;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 //! reported.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use capture::{Conversion, ConvertError, OutputFormat, CaptureOutput, Shortfall, convert};
+use capture::{CaptureOutput, Conversion, ConvertError, OutputFormat, Shortfall, convert};
 use frame::text::LogLine;
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind, Nanos, XlFields};
 use logs::{FileFormat, LogReader};
@@ -57,7 +57,8 @@ fn pcapng(frames: &[Logged]) -> Vec<u8> {
     let path = folder.path().join("in.pcapng");
     let output = CaptureOutput::of(&path, None).unwrap();
     let mut recorder =
-        capture::FileRecorder::new(&output, capture::RotationRule::default(), &names, 0, false).unwrap();
+        capture::FileRecorder::new(&output, capture::RotationRule::default(), &names, 0, false)
+            .unwrap();
     let mut chunk = capture::Chunk::default();
     for one in frames {
         let mut bytes = [0; 2100];
@@ -188,11 +189,11 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(format!("out.{form}{packing}"));
         let input = pcapng(&frames);
-        let mut output = Output::of(&path, None).unwrap();
+        let mut output = CaptureOutput::of(&path, None).unwrap();
         output.nanos = nanos;
         let reader = LogReader::new(input.as_slice(), "in");
         let done = convert(reader, &Conversion { output: &output, strict: false }).unwrap();
-        prop_assert_eq!((done.from, done.bad.count()), (Format::Pcapng, 0));
+        prop_assert_eq!((done.from, done.bad.count()), (FileFormat::Pcapng, 0));
         // The shortfalls, frame by frame, computed in another way than the counts of the
         // conversion.
         let mut limits = capture::FormatLimits::of(&output);
@@ -201,7 +202,7 @@ proptest! {
         let expected: Vec<Logged> = frames.iter().filter_map(|one| {
             let mut bytes = [0; 2100];
             let len = linux::can::layout::encode(one.frame.view(), &mut bytes).unwrap();
-            let record = capture::Record {
+            let record = capture::RecordedFrame {
                 stamp: one.ns, interface: 0, direction: one.direction, bytes: &bytes[..len],
             };
             let found = limits.shortfalls(&record, &one.frame.view());
@@ -216,9 +217,9 @@ proptest! {
         let said: BTreeMap<_, _> = done.shortfalls.iter().map(|(s, f)| (*s, f.frames)).collect();
         prop_assert_eq!(said, counted);
         let written = match form {
-            "log" => Format::Log,
-            "asc" => Format::Asc,
-            _ => Format::Pcapng,
+            "log" => FileFormat::Log,
+            "asc" => FileFormat::Asc,
+            _ => FileFormat::Pcapng,
         };
         // A log of candump has no header: one without frames is an empty file, of no format.
         let nothing = form == "log" && expected.is_empty();
@@ -246,7 +247,11 @@ fn text(one: &Logged) -> String {
     format!("{line:.9}")
 }
 
-fn run(input: &str, to: &str, strict: bool) -> Result<(capture::ConversionResult, Vec<u8>), ConvertError> {
+fn run(
+    input: &str,
+    to: &str,
+    strict: bool,
+) -> Result<(capture::ConversionResult, Vec<u8>), ConvertError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(to);
     let output = CaptureOutput::of(&path, None).unwrap();
@@ -374,7 +379,11 @@ fn bits_that_no_frame_has_are_said() {
     .collect();
     let input = pcapng(&frames);
     let folder = tempfile::tempdir().unwrap();
-    for (form, expected) in [(OutputFormat::Text, 4), (OutputFormat::Asc, 3), (OutputFormat::Pcapng, 0)] {
+    for (form, expected) in [
+        (OutputFormat::Text, 4),
+        (OutputFormat::Asc, 3),
+        (OutputFormat::Pcapng, 0),
+    ] {
         let path = folder.path().join(format!("{form:?}"));
         let output = CaptureOutput::of(&path, Some(form)).unwrap();
         let reader = LogReader::new(input.as_slice(), "in");

@@ -5,7 +5,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use capture::{Chunk, FrameGap, InterfaceNames, CaptureOutput, RecordedFrame, FileRecorder, RotationRule, LossPlace};
+use capture::{
+    CaptureOutput, Chunk, FileRecorder, FrameGap, InterfaceNames, LossPlace, RecordedFrame,
+    RotationRule,
+};
 use frame::text::Direction;
 use frame::{CanId, Frame, FrameBuf, Kind, Nanos, flags};
 use linux::can::layout::encode;
@@ -115,7 +118,8 @@ fn write(path: &Path, frames: &[Recorded]) {
         assert_eq!(usize::from(names.place(name)), place);
     }
     let output = CaptureOutput::of(path, None).unwrap();
-    let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names, 0, false).unwrap();
+    let mut recorder =
+        FileRecorder::new(&output, RotationRule::default(), &names, 0, false).unwrap();
     let mut chunk = Chunk::with_room();
     for one in frames {
         let interface = Some(one.interface as u16);

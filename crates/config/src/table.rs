@@ -1,7 +1,7 @@
 //! A TOML table that remembers which keys were requested.
 
 use crate::suggest::plain;
-use crate::{SpannedValue, Diagnostic, Diagnostics, KeyMisnomer, TomlValue, did_you_mean, nearest};
+use crate::{Diagnostic, Diagnostics, KeyMisnomer, SpannedValue, TomlValue, did_you_mean, nearest};
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeString, DeTable};
@@ -193,12 +193,20 @@ impl<'t> TomlTable<'t> {
     }
 
     /// Returns a string.
-    pub fn string(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<SpannedValue<&'t str>> {
+    pub fn string(
+        &mut self,
+        key: &'static str,
+        found: &mut Diagnostics,
+    ) -> Option<SpannedValue<&'t str>> {
         self.get(key)?.string(found)
     }
 
     /// Returns true or false.
-    pub fn boolean(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<SpannedValue<bool>> {
+    pub fn boolean(
+        &mut self,
+        key: &'static str,
+        found: &mut Diagnostics,
+    ) -> Option<SpannedValue<bool>> {
         self.get(key)?.boolean(found)
     }
 
@@ -218,7 +226,11 @@ impl<'t> TomlTable<'t> {
     }
 
     /// Returns bits per second, from an integer or a string such as "500k".
-    pub fn bitrate(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<SpannedValue<u32>> {
+    pub fn bitrate(
+        &mut self,
+        key: &'static str,
+        found: &mut Diagnostics,
+    ) -> Option<SpannedValue<u32>> {
         self.get(key)?.bitrate(found)
     }
 
@@ -228,7 +240,11 @@ impl<'t> TomlTable<'t> {
     }
 
     /// Returns bytes, from pairs of hex digits.
-    pub fn hex(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<SpannedValue<Vec<u8>>> {
+    pub fn hex(
+        &mut self,
+        key: &'static str,
+        found: &mut Diagnostics,
+    ) -> Option<SpannedValue<Vec<u8>>> {
         self.get(key)?.hex(found)
     }
 

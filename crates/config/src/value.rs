@@ -86,7 +86,11 @@ impl<'t> TomlValue<'t> {
         f.push(Diagnostic::error(self.span(), message).hint(hint));
     }
 
-    fn unit<T>(&self, read: Result<T, UnitError>, found: &mut Diagnostics) -> Option<SpannedValue<T>> {
+    fn unit<T>(
+        &self,
+        read: Result<T, UnitError>,
+        found: &mut Diagnostics,
+    ) -> Option<SpannedValue<T>> {
         match read {
             Ok(value) => Some(self.at(value)),
             Err(e) => {
@@ -145,7 +149,9 @@ impl<'t> TomlValue<'t> {
     #[must_use]
     pub fn as_list(&self) -> Option<Vec<TomlValue<'t>>> {
         match self.inner {
-            DeValue::Array(list) => Some(list.iter().map(|v| TomlValue::new(self.name, v)).collect()),
+            DeValue::Array(list) => {
+                Some(list.iter().map(|v| TomlValue::new(self.name, v)).collect())
+            }
             _ => None,
         }
     }
@@ -179,7 +185,11 @@ impl<'t> TomlValue<'t> {
     }
 
     /// Returns an integer within bounds.
-    pub fn integer(&self, bounds: RangeInclusive<i64>, f: &mut Diagnostics) -> Option<SpannedValue<i64>> {
+    pub fn integer(
+        &self,
+        bounds: RangeInclusive<i64>,
+        f: &mut Diagnostics,
+    ) -> Option<SpannedValue<i64>> {
         let DeValue::Integer(_) = self.inner else {
             self.expected("an integer", f);
             return None;
@@ -321,7 +331,11 @@ impl<'t> TomlValue<'t> {
     }
 
     /// Returns a table; `place` is its name in messages.
-    pub fn table(&self, place: impl Into<String>, found: &mut Diagnostics) -> Option<TomlTable<'t>> {
+    pub fn table(
+        &self,
+        place: impl Into<String>,
+        found: &mut Diagnostics,
+    ) -> Option<TomlTable<'t>> {
         match self.inner {
             DeValue::Table(entries) => Some(TomlTable::new(entries, self.span(), place.into())),
             _ => {
@@ -345,7 +359,7 @@ impl<'t> TomlValue<'t> {
                 let d = Diagnostic::error(self.span(), format!("`{key}` is a list of tables"))
                     .hint(format!("write the header with two brackets: [[{key}]]"));
                 found.push(d);
-                vec![Table::new(entries, self.span(), numbered(0))]
+                vec![TomlTable::new(entries, self.span(), numbered(0))]
             }
             _ => {
                 self.expected(&format!("a list of tables, [[{key}]]"), found);

@@ -1,6 +1,8 @@
 //! Tests of the reader's public interface: getters, hints, and the absence of panics.
 
-use cangate_config::{Diagnostic, Diagnostics, TomlDocument, Severity, SourceText, TomlTable, render};
+use cangate_config::{
+    Diagnostic, Diagnostics, Severity, SourceText, TomlDocument, TomlTable, render,
+};
 use proptest::prelude::*;
 
 /// Reads with `f` and returns the messages with their hints and the text that they refer to.
@@ -148,7 +150,7 @@ proptest! {
     fn any_text_is_read_and_rendered(text in ".{0,200}", spans in prop::collection::vec((0_usize..250, 0_usize..250), 0..4)) {
         let source = SourceText::new("t", text);
         let mut found = Diagnostics::new();
-        let document = Document::parse(&source, &mut found);
+        let document = TomlDocument::parse(&source, &mut found);
         let mut root = document.root();
         let _ = root.list("a");
         root.finish(&mut found);
@@ -166,7 +168,7 @@ proptest! {
     fn toml_in_pieces_is_read(parts in prop::collection::vec("[\\[\\]{}=\"'\n ,.a-c0-9#\\\\-]{1,4}", 0..30)) {
         let source = SourceText::new("t", parts.concat());
         let mut found = Diagnostics::new();
-        let document = Document::parse(&source, &mut found);
+        let document = TomlDocument::parse(&source, &mut found);
         let mut root = document.root();
         for table in root.tables("a", "a", &mut found) {
             table.finish(&mut found);

@@ -1,6 +1,6 @@
 //! The interface that every driver implements.
 
-use crate::{ControllerEvent, TimingLimits, StartMode, ErrorStatus, Token};
+use crate::{ControllerEvent, ErrorStatus, StartMode, TimingLimits, Token};
 use core::fmt;
 use frame::FrameRef;
 
@@ -42,7 +42,11 @@ pub trait Controller {
     ///
     /// # Errors
     /// [`ControllerGone`]: the registers read all ones. The frames in flight have been reported as failed.
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone>;
+    fn service(
+        &mut self,
+        budget: usize,
+        tell: &mut dyn FnMut(ControllerEvent<'_>),
+    ) -> Result<bool, ControllerGone>;
 
     /// Aborts all frames in flight that are not on the bus yet. [`Controller::service`] reports for
     /// each whether it was sent after all.

@@ -41,8 +41,11 @@ mod registers;
 pub mod sja1000;
 pub mod timing;
 
-pub use driver::{Controller, ControllerGone, Properties, ControllerRefusal, StartError};
-pub use event::{BusError, ControllerEvent, TransmitFailure, ErrorPlace, ConfinementState, ErrorStatus, Token, ErrorType};
+pub use driver::{Controller, ControllerGone, ControllerRefusal, Properties, StartError};
+pub use event::{
+    BusError, ConfinementState, ControllerEvent, ErrorPlace, ErrorStatus, ErrorType, Token,
+    TransmitFailure,
+};
 pub use mode::{AcceptanceRule, StartMode};
 pub use registers::Registers;
-pub use timing::{TimingLimits, BitTiming, TimingError};
+pub use timing::{BitTiming, TimingError, TimingLimits};

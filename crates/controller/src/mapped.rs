@@ -4,8 +4,9 @@
 //! Source: `kmod/bitcan/bitcan.h`, which documents the meaning and the writer of each register.
 
 use crate::{
-    BusError, Controller, ControllerEvent, TransmitFailure, ControllerGone, TimingLimits, StartMode, Properties, ControllerRefusal, StartError,
-    ConfinementState, ErrorStatus, Token, ErrorType,
+    BusError, ConfinementState, Controller, ControllerEvent, ControllerGone, ControllerRefusal,
+    ErrorStatus, ErrorType, Properties, StartError, StartMode, TimingLimits, Token,
+    TransmitFailure,
 };
 use frame::{CanId, FrameRef, Header, Kind, flags};
 
@@ -566,7 +567,11 @@ impl<D: MappedDevice> Controller for MappedController<D> {
     }
 
     #[inline]
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone> {
+    fn service(
+        &mut self,
+        budget: usize,
+        tell: &mut dyn FnMut(ControllerEvent<'_>),
+    ) -> Result<bool, ControllerGone> {
         let word = self.device.get(at::CHANGES);
         let changes = second(word);
         if changes == self.changes && !self.look {
@@ -576,7 +581,8 @@ impl<D: MappedDevice> Controller for MappedController<D> {
             return Err(self.gone(tell));
         }
         self.tell_sent(tell);
-        let more = self.status.state != ConfinementState::Stopped && self.tell_received(budget, tell);
+        let more =
+            self.status.state != ConfinementState::Stopped && self.tell_received(budget, tell);
         if self.broken {
             return Err(self.gone(tell));
         }

@@ -5,8 +5,11 @@
 mod model;
 
 use controller::ctucanfd::CtuCanFd;
-use controller::sja1000::{Sja1000, ChipWiring};
-use controller::{Controller, ControllerEvent, TransmitFailure, StartMode, ControllerRefusal, ConfinementState, BitTiming, timing};
+use controller::sja1000::{ChipWiring, Sja1000};
+use controller::{
+    BitTiming, ConfinementState, Controller, ControllerEvent, ControllerRefusal, StartMode,
+    TransmitFailure, timing,
+};
 use frame::{CanId, Frame, Kind, flags};
 use model::ctucanfd::CtuCanFdChip;
 use model::sja1000::Sja1000Chip;
@@ -259,7 +262,9 @@ impl<C: Chip, D: Controller> Bench<C, D> {
                     wrong = Some("an overrun where nothing was lost".to_owned());
                 }
             }
-            ControllerEvent::Status(_) | ControllerEvent::ArbitrationLost { .. } | ControllerEvent::BusError(_) => {}
+            ControllerEvent::Status(_)
+            | ControllerEvent::ArbitrationLost { .. }
+            | ControllerEvent::BusError(_) => {}
         });
         let more = answer.unwrap();
         prop_assert!(wrong.is_none(), "{}", wrong.unwrap());
@@ -353,7 +358,7 @@ fn a_controller_that_is_unplugged_says_so_once() {
             .service(9, &mut |event| events.push(format!("{event:?}")));
         assert!(answer.is_err());
         assert_eq!(events, ["Failed { token: 7, why: Gone }"]);
-        assert_eq!(bench.driver.status().state, State::Stopped);
+        assert_eq!(bench.driver.status().state, ConfinementState::Stopped);
         assert_eq!(bench.driver.room(), 0);
         let again = mode(&bench.driver, bench.options);
         let error = bench.driver.start(&again).unwrap_err();

@@ -5,8 +5,8 @@
 mod model;
 
 use controller::ctucanfd::CtuCanFd;
-use controller::sja1000::{Sja1000, ChipWiring};
-use controller::{Controller, AcceptanceRule, StartMode, BitTiming};
+use controller::sja1000::{ChipWiring, Sja1000};
+use controller::{AcceptanceRule, BitTiming, Controller, StartMode};
 use frame::{CanId, Frame};
 use model::ctucanfd::CtuCanFdChip;
 use model::sja1000::Sja1000Chip;

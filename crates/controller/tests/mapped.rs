@@ -3,9 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use controller::mapped::{MappedDevice, BusJoin, MappedController, DeviceTrap};
+use controller::mapped::{BusJoin, DeviceTrap, MappedController, MappedDevice};
 use controller::timing::usual_sample_point;
-use controller::{Controller, ControllerEvent, AcceptanceRule, StartMode, ControllerRefusal, StartError, ConfinementState, BitTiming};
+use controller::{
+    AcceptanceRule, BitTiming, ConfinementState, Controller, ControllerEvent, ControllerRefusal,
+    StartError, StartMode,
+};
 use frame::{CanId, Frame, Kind, flags};
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -165,7 +168,9 @@ impl MappedDevice for Shared {
 }
 
 fn timing(rate: u32) -> BitTiming {
-    let limits = MappedController::new(Shared(Rc::default())).properties().nominal;
+    let limits = MappedController::new(Shared(Rc::default()))
+        .properties()
+        .nominal;
     BitTiming::compute(80_000_000, &limits, rate, usual_sample_point(rate)).unwrap()
 }
 
@@ -217,7 +222,7 @@ fn it_starts_as_it_is_told() {
     let (driver, module) = started(&mode);
     let expected = (500_000, Some(4_000_000), false, true, vec![(0x123, 0x7FF)]);
     assert_eq!(module.borrow().joined, Some(expected));
-    assert_eq!(driver.status().state, State::Active);
+    assert_eq!(driver.status().state, ConfinementState::Active);
     // More filters than there is room for: all frames pass.
     let many = [AcceptanceRule { id: 1, mask: 1 }; 17];
     let (_, module) = started(&StartMode {
@@ -231,10 +236,12 @@ fn it_starts_as_it_is_told() {
 fn what_is_refused_is_said() {
     let (mut driver, module) = started(&StartMode::classic(timing(500_000)));
     module.borrow_mut().refuse = Some(DeviceTrap::Invalid);
-    let error = driver.start(&StartMode::classic(timing(250_000))).unwrap_err();
+    let error = driver
+        .start(&StartMode::classic(timing(250_000)))
+        .unwrap_err();
     assert!(matches!(error, StartError::Unsupported { .. }), "{error}");
     let down = driver.transmit(classic(1, &[]).view(), 1);
-    assert_eq!(down, Err(Refused::Down));
+    assert_eq!(down, Err(ControllerRefusal::Down));
 }
 
 #[test]
@@ -246,7 +253,7 @@ fn frames_leave_by_three_buffers_and_each_has_one_fate() {
     }
     assert_eq!(driver.room(), 0);
     let full = driver.transmit(classic(9, &[]).view(), 3);
-    assert_eq!(full, Err(Refused::Full));
+    assert_eq!(full, Err(ControllerRefusal::Full));
     let sent = module.borrow_mut().finish(2).unwrap();
     assert_eq!(sent, (1, vec![0; 3]));
     module.borrow_mut().finish(3).unwrap();
@@ -286,7 +293,7 @@ fn states_and_bus_off_and_back() {
     module.borrow_mut().state(3, 255, 3);
     assert_eq!(told(&mut driver), ["BusOff 256 3"]);
     let down = driver.transmit(classic(1, &[]).view(), 1);
-    assert_eq!(down, Err(Refused::Down));
+    assert_eq!(down, Err(ControllerRefusal::Down));
     driver.restart().unwrap();
     assert_eq!(told(&mut driver), ["Active 0 0"]);
 }
@@ -384,9 +391,9 @@ proptest! {
     fn every_frame_has_one_fate(
         steps in prop::collection::vec((0..5u8, 0..9usize, any::<bool>()), 1..200),
     ) {
-        let (mut driver, module) = started(&Mode {
+        let (mut driver, module) = started(&StartMode {
             data: Some(timing(4_000_000)),
-            ..Mode::classic(timing(500_000))
+            ..StartMode::classic(timing(500_000))
         });
         let mut open = Open::default();
         let (mut put, mut token) = (0, 0);

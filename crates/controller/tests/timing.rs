@@ -1,7 +1,7 @@
 //! Bit timing: exact or refused, and never beyond the limits.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use controller::{TimingLimits, BitTiming, TimingError};
+use controller::{BitTiming, TimingError, TimingLimits};
 use proptest::prelude::*;
 
 /// Limits of the SJA1000 (data sheet, section 6.5).
@@ -38,7 +38,7 @@ fn a_rate_that_is_not_possible_names_its_neighbours() {
     let text = error.to_string();
     assert!(text.contains("250000 and 320000 bit/s"), "{text}");
     for suggested in [250_000, 320_000] {
-        assert!(Timing::compute(8_000_000, &SJA1000, suggested, 875).is_ok());
+        assert!(BitTiming::compute(8_000_000, &SJA1000, suggested, 875).is_ok());
     }
     let error = BitTiming::compute(8_000_000, &SJA1000, 5_000_000, 875).unwrap_err();
     assert!(error.to_string().contains("the nearest is"), "{error}");
@@ -110,7 +110,7 @@ proptest! {
     ) {
         let clock = rate * divider;
         let best = best(clock, &limits, rate, point);
-        match Timing::compute(clock, &limits, rate, point) {
+        match BitTiming::compute(clock, &limits, rate, point) {
             Ok(timing) => {
                 prop_assert!(timing.fits(&limits), "{timing:?}");
                 prop_assert_eq!(timing.rate(clock), rate);
@@ -128,10 +128,10 @@ proptest! {
     #[test]
     fn suggestions_can_be_taken(limits in limits(), clock in 1..200_000_000_u32, rate: u32, point: u32) {
         if let Err(TimingError::Rate { lower, higher, .. }) =
-            Timing::compute(clock, &limits, rate, point)
+            BitTiming::compute(clock, &limits, rate, point)
         {
             for suggested in [lower, higher].into_iter().flatten() {
-                prop_assert!(Timing::compute(clock, &limits, suggested, point).is_ok());
+                prop_assert!(BitTiming::compute(clock, &limits, suggested, point).is_ok());
             }
             prop_assert!(lower.is_none_or(|lower| lower < rate));
             prop_assert!(higher.is_none_or(|higher| higher > rate));

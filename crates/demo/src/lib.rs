@@ -23,6 +23,6 @@ mod traffic;
 pub use error::Error;
 pub use observer::Observation;
 pub use progress::DemoProgress;
-pub use run::{TesterInput, DemoOptions, run};
-pub use summary::{BusLine, FrameSums, ProcessingTime, Quantiles, RouteLine, DemoSummary};
+pub use run::{DemoOptions, TesterInput, run};
+pub use summary::{BusLine, DemoSummary, FrameSums, ProcessingTime, Quantiles, RouteLine};
 pub use traffic::LogAccount;

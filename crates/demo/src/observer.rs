@@ -4,7 +4,9 @@
 //! measurement can be trusted.
 
 use frame::{Frame, Nanos};
-use probe::matching::{OutcomeCounts, FrameKey, FrameMatcher, MatchOutcome, KeyRule, SentFrame, MatcherSettings};
+use probe::matching::{
+    FrameKey, FrameMatcher, KeyRule, MatchOutcome, MatcherSettings, OutcomeCounts, SentFrame,
+};
 use serde::Serialize;
 
 /// One observer for each outgoing port.

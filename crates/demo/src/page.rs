@@ -3,11 +3,11 @@
 
 use crate::play::PlayedRun;
 use crate::scene::DemoScene;
-use crate::summary::{RouteLine, DemoSummary};
+use crate::summary::{DemoSummary, RouteLine};
 use engine::{Fate, PortRow};
 use gateway::config::GatewayConfig;
 use probe::{RunDescription, RunResults};
-use report::run::{FrameAccount, BusRow, RunData, RouteRow};
+use report::run::{BusRow, FrameAccount, RouteRow, RunData};
 
 /// The description of how the run was made, as far as the figures do not show it.
 pub(crate) struct Provenance<'a> {

@@ -6,7 +6,7 @@ use crate::progress::DemoProgress;
 use crate::recorder::RunRecorder;
 use crate::scene::DemoScene;
 use crate::tap::PassedFrame;
-use crate::traffic::TrafficSource;
+use crate::traffic::TesterSource;
 use bus::{BusStats, NodeEvent, SendError};
 use engine::HalfEvent as PortEvent;
 use frame::text::LogLine;
@@ -72,7 +72,7 @@ enum BusSighting {
 /// written to `outgoing` as a candump log.
 pub(crate) fn play(
     scene: &mut DemoScene,
-    source: &mut TrafficSource,
+    source: &mut TesterSource,
     mut outgoing: Option<&mut dyn Write>,
     progress: &dyn Fn(DemoProgress),
 ) -> Result<PlayedRun, Error> {
@@ -261,7 +261,8 @@ mod tests {
     use super::*;
     use config::SourceText as Text;
     use engine::{
-        LayoutChange, NamedPort, NullTransmitter, PortChange, PortError, Receive, ReceivedFrame, RxCounters, RxReport,
+        LayoutChange, NamedPort, NullTransmitter, PortChange, PortError, Receive, ReceivedFrame,
+        RxCounters, RxReport,
     };
     use port::PortKinds;
     use std::sync::Arc;
@@ -296,7 +297,8 @@ mod tests {
     fn a_port_that_fails_is_told_once() {
         let text = "[ports.engine]\nkind = 'bus'\n[ports.body]\nkind = 'bus'\n\
                     [[routes]]\nfrom = 'engine'\nto = 'body'\n";
-        let (config, _) = gateway::config::load(&Text::new("t", text), &PortKinds::standard()).unwrap();
+        let (config, _) =
+            gateway::config::load(&Text::new("t", text), &PortKinds::standard()).unwrap();
         let mut scene = DemoScene::new(&config, 1).unwrap();
         let broken = NamedPort {
             name: "body".to_owned(),
@@ -308,13 +310,14 @@ mod tests {
             PortChange::New(broken),
         ];
         let table = Arc::clone(&scene.table);
-        let change = LayoutChange::new(scene.engine.layout(), ports, table, &config.routes).unwrap();
+        let change =
+            LayoutChange::new(scene.engine.layout(), ports, table, &config.routes).unwrap();
         scene
             .engine
             .apply(change)
             .map_err(|(error, _)| error)
             .unwrap();
-        let mut source = TrafficSource::sae(1, 50_000_000, 2).unwrap();
+        let mut source = TesterSource::sae(1, 50_000_000, 2).unwrap();
         let mut played = play(&mut scene, &mut source, None, &|_| {}).unwrap();
         let warned = "port body: the cable is cut: it is out of service since then, the others \
                       went on.";

@@ -7,9 +7,12 @@ use crate::tap::PassedFrame;
 use engine::wrap::GivenUp;
 use frame::{Frame, Kind, Nanos};
 use port::TransmitRefusal;
-use probe::matching::{FrameKey, FrameMatcher, MatchOutcome, KeyRule, SentFrame, MatcherSettings};
-use probe::{IncomingFrame, SentCopy, PayloadStore, FrameRecord, Status};
-use route::{FrameArrival, ForwardedCopy, TableMemory, PortId, RouteId, DecisionSink, StopReason, RoutingTable};
+use probe::matching::{FrameKey, FrameMatcher, KeyRule, MatchOutcome, MatcherSettings, SentFrame};
+use probe::{FrameRecord, IncomingFrame, PayloadStore, SentCopy, Status};
+use route::{
+    DecisionSink, ForwardedCopy, FrameArrival, PortId, RouteId, RoutingTable, StopReason,
+    TableMemory,
+};
 
 /// The routing table's result for one frame: the demo's second opinion.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use crate::play;
 use crate::progress::DemoProgress;
 use crate::scene::DemoScene;
 use crate::summary::DemoSummary;
-use crate::traffic::TrafficSource;
+use crate::traffic::TesterSource;
 use frame::Nanos;
 use gateway::config::GatewayConfig;
 use std::fs::File;
@@ -80,7 +80,10 @@ pub struct DemoOptions<'a> {
 ///
 /// # Errors
 /// [`Error`].
-pub fn run(options: &DemoOptions<'_>, progress: &dyn Fn(DemoProgress)) -> Result<DemoSummary, Error> {
+pub fn run(
+    options: &DemoOptions<'_>,
+    progress: &dyn Fn(DemoProgress),
+) -> Result<DemoSummary, Error> {
     let config = options.config;
     if config.routes.routes.len() > MOST_ROUTES {
         return Err(Error::TooManyRoutes {
@@ -94,9 +97,9 @@ pub fn run(options: &DemoOptions<'_>, progress: &dyn Fn(DemoProgress)) -> Result
         TesterInput::Log { path, strict } => {
             let buses = scene.buses.iter();
             let buses = buses.map(|b| (b.name.clone(), b.rate.data().is_some()));
-            TrafficSource::log(path, buses.collect(), strict)?
+            TesterSource::log(path, buses.collect(), strict)?
         }
-        TesterInput::Sae { end } => TrafficSource::sae(options.seed, end, scene.buses.len())?,
+        TesterInput::Sae { end } => TesterSource::sae(options.seed, end, scene.buses.len())?,
     };
     let mut log = out.as_ref().map(OutputFiles::log).transpose()?;
     let writer = log.as_mut().map(|w| w as &mut dyn Write);

@@ -9,7 +9,7 @@ use engine::{Engine, NamedPort};
 use frame::wire::BitRate;
 use gateway::config::GatewayConfig;
 use port::PortSettings as _;
-use port::embedded::{BusIndex, BusSettings, TesterNode, BusWorld, WorldError};
+use port::embedded::{BusIndex, BusSettings, BusWorld, TesterNode, WorldError};
 use route::RoutingTable;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -118,9 +118,10 @@ impl DemoScene {
                 tx: Box::new(TappedHalf::new(tx, tap)),
             });
         }
-        let table = RoutingTable::compile(&config.routes, config.ports.len()).map_err(|errors| {
-            Error::Routes(errors.first().map_or_else(String::new, ToString::to_string))
-        })?;
+        let table =
+            RoutingTable::compile(&config.routes, config.ports.len()).map_err(|errors| {
+                Error::Routes(errors.first().map_or_else(String::new, ToString::to_string))
+            })?;
         let table = Arc::new(table);
         let engine =
             Engine::new(named, Arc::clone(&table), &config.routes).map_err(Error::scene)?;

@@ -4,11 +4,11 @@ use crate::error::Error;
 use crate::observer::{Observation, PortObservers};
 use crate::play::PlayedRun;
 use crate::scene::DemoScene;
-use crate::traffic::{LogAccount, TrafficSource};
-use engine::{Fate, CounterSnapshot, TxCounters};
+use crate::traffic::{LogAccount, TesterSource};
+use engine::{CounterSnapshot, Fate, TxCounters};
 use frame::Nanos;
 use gateway::config::GatewayConfig;
-use probe::{LatencyProfile, FrameRecord, Status};
+use probe::{FrameRecord, LatencyProfile, Status};
 use serde::Serialize;
 
 /// All data that is printed.
@@ -176,7 +176,7 @@ impl DemoSummary {
     pub(crate) fn new(
         scene: &DemoScene,
         config: &GatewayConfig,
-        source: &TrafficSource,
+        source: &TesterSource,
         played: &mut PlayedRun,
     ) -> Self {
         let observers = std::mem::replace(&mut played.recorder.observers, PortObservers::new(0));

@@ -100,7 +100,12 @@ impl HalfTap for PortTap {
         }
     }
 
-    fn offered(&mut self, _: Nanos, outgoing: &OutgoingFrame<'_>, answer: Result<Accepted, TransmitRefusal>) {
+    fn offered(
+        &mut self,
+        _: Nanos,
+        outgoing: &OutgoingFrame<'_>,
+        answer: Result<Accepted, TransmitRefusal>,
+    ) {
         if let Some(frame) = Frame::from_view(outgoing.frame) {
             self.tape.push(PassedFrame::Out {
                 port: self.port,

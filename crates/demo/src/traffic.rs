@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::progress::DemoProgress;
 use frame::{Frame, FrameBuf, Kind, Nanos};
 use port::log::{FileFormat, InterfaceName, LogError, LogReader};
-use probe::traffic::{TrafficRelease, ReplayTraffic, SetSchedule, TrafficSource, sae_class_c};
+use probe::traffic::{ReplayTraffic, SetSchedule, TrafficRelease, TrafficSource, sae_class_c};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(crate) struct BusRelease {
 }
 
 /// Frames for the testers, in order of time.
-pub(crate) enum TrafficSource {
+pub(crate) enum TesterSource {
     Sae {
         schedule: Box<SetSchedule>,
         end: Nanos,
@@ -36,7 +36,7 @@ pub(crate) enum TrafficSource {
     Log(Box<LogSource>),
 }
 
-impl TrafficSource {
+impl TesterSource {
     /// Returns the SAE class C messages for `end` ns.
     pub(crate) fn sae(seed: u64, end: Nanos, buses: usize) -> Result<Self, Error> {
         let set = sae_class_c();

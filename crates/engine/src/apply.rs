@@ -1,11 +1,11 @@
 //! The change from one table and set of ports to the next, between two batches.
 
-use crate::change::{LayoutChange, LeavingPort, ChangeLeftover, PortSlot};
+use crate::change::{ChangeLeftover, LayoutChange, LeavingPort, PortSlot};
 use crate::counters::PortState;
 use crate::engine::Engine;
 use crate::error::{EngineError, PortError};
 use crate::half::{Receive, Transmit};
-use crate::lane::{PortHalves, CountedReceiver, SettledFrames};
+use crate::lane::{CountedReceiver, PortHalves, SettledFrames};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -24,7 +24,10 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     ///
     /// # Errors
     /// [`EngineError::Outdated`] with the unused change, if it was made for another layout.
-    pub fn apply(&mut self, change: LayoutChange<R, T>) -> Result<ChangeLeftover<R, T>, Unapplied<R, T>> {
+    pub fn apply(
+        &mut self,
+        change: LayoutChange<R, T>,
+    ) -> Result<ChangeLeftover<R, T>, Unapplied<R, T>> {
         if !Arc::ptr_eq(&change.old, &self.layout) {
             return Err((EngineError::Outdated, Box::new(change)));
         }

@@ -8,7 +8,7 @@ use crate::passing::{OutgoingFrame, ReceiveStamp, Token};
 use crate::report::TransmitRefusal;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{ForwardedCopy, RouteId, Routes, DecisionSink, StopReason};
+use route::{DecisionSink, ForwardedCopy, RouteId, Routes, StopReason};
 
 /// The options of a route's copies that are passed to ports.
 #[derive(Clone, Copy, Default, Debug)]

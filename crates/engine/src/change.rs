@@ -4,7 +4,7 @@ use crate::batch::{CopyOptions, copy_options};
 use crate::counters::RouteCount;
 use crate::error::{EngineError, PortError};
 use crate::half::{Receive, Transmit};
-use crate::lane::{PortHalves, NamedPort, CountedReceiver, CountedTransmitter, SettledFrames};
+use crate::lane::{CountedReceiver, CountedTransmitter, NamedPort, PortHalves, SettledFrames};
 use crate::layout::{CounterNames, interest};
 use crate::report::TxCounters;
 use crate::room::{Destination, destinations};
@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{FrameInterest, TableMemory, Routes, RoutingTable};
+use route::{FrameInterest, Routes, RoutingTable, TableMemory};
 
 /// The treatment of one port of the new layout by a change.
 pub enum PortChange<R = Box<dyn Receive>, T = Box<dyn Transmit>> {

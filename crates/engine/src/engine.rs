@@ -5,7 +5,7 @@ use crate::counters::{EngineCounts, PortCount, PortState, RouteCount};
 use crate::error::{EngineError, PortError};
 use crate::event::HalfEvent;
 use crate::half::{Receive, Transmit};
-use crate::lane::{PortHalves, NamedPort, CountedReceiver, CountedTransmitter, count_port};
+use crate::lane::{CountedReceiver, CountedTransmitter, NamedPort, PortHalves, count_port};
 use crate::layout::CounterNames;
 use crate::room::{Destination, destinations};
 use crate::snapshot::CounterSnapshot;
@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{TableMemory, Routes, RoutingTable};
+use route::{Routes, RoutingTable, TableMemory};
 
 /// Frames that one port may hand over in one [`Engine::step`] before the next port's turn.
 ///
@@ -323,8 +323,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// name. A port that a reload removed has no more input.
     #[must_use]
     pub fn have_ended(&self, names: &[String]) -> bool {
-        let up =
-            |(rx, name): (&CountedReceiver<R>, &String)| rx.state == PortState::Up && names.contains(name);
+        let up = |(rx, name): (&CountedReceiver<R>, &String)| {
+            rx.state == PortState::Up && names.contains(name)
+        };
         !names.is_empty() && !self.rx.iter().zip(&self.layout.ports).any(up)
     }
 

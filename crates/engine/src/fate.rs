@@ -195,7 +195,7 @@ mod tests {
             assert_eq!(fate.index(), i);
         }
         for (i, stop) in StopReason::ALL.iter().enumerate() {
-            assert_eq!(Reason::index(*stop), i);
+            assert_eq!(FateReason::index(*stop), i);
             assert!(Fate::ALL.contains(&Fate::Stopped(*stop)));
         }
         for text in [Fate::key, Fate::words, Fate::explanation] {

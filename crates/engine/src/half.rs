@@ -3,7 +3,7 @@
 use crate::error::PortError;
 use crate::link::LinkState;
 use crate::passing::{OutgoingFrame, ReceivedFrame};
-use crate::report::{Accepted, FlushReport, TransmitRefusal, RxCounters, RxReport, TxCounters};
+use crate::report::{Accepted, FlushReport, RxCounters, RxReport, TransmitRefusal, TxCounters};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -81,7 +81,11 @@ pub trait Transmit {
     ///
     /// # Errors
     /// [`TransmitRefusal`] is the reason; the frame is untouched.
-    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal>;
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal>;
 
     /// Sends the waiting frames, as far as the other side has room.
     ///
@@ -188,7 +192,11 @@ impl<H: Receive + ?Sized> Receive for Box<H> {
 }
 
 impl<H: Transmit + ?Sized> Transmit for Box<H> {
-    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         (**self).transmit(now, outgoing)
     }
 

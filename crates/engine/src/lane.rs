@@ -200,7 +200,10 @@ impl<T: Transmit> CountedTransmitter<T> {
     }
 }
 
-pub(crate) fn count_port<R: Receive, T: Transmit>(rx: &CountedReceiver<R>, tx: &CountedTransmitter<T>) -> PortCount {
+pub(crate) fn count_port<R: Receive, T: Transmit>(
+    rx: &CountedReceiver<R>,
+    tx: &CountedTransmitter<T>,
+) -> PortCount {
     let mut count = PortCount {
         state: match rx.state {
             PortState::Up if !rx.half.is_up() => PortState::Down,

@@ -3,7 +3,7 @@
 use crate::error::PortError;
 use crate::half::{Receive, Transmit};
 use crate::passing::{OutgoingFrame, ReceivedFrame};
-use crate::report::{Accepted, FlushReport, TransmitRefusal, RxCounters, RxReport, TxCounters};
+use crate::report::{Accepted, FlushReport, RxCounters, RxReport, TransmitRefusal, TxCounters};
 use frame::Nanos;
 
 /// A receiving half that never has frames: of a log that is only written.
@@ -37,7 +37,11 @@ impl Receive for NullReceiver {
 pub struct NullTransmitter;
 
 impl Transmit for NullTransmitter {
-    fn transmit(&mut self, _now: Nanos, _outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _now: Nanos,
+        _outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         Err(TransmitRefusal::Unsupported)
     }
 

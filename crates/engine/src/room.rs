@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use route::{RouteMode, PortId, Routes};
+use route::{PortId, RouteMode, Routes};
 
 /// A destination of a port, according to the routes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -151,7 +151,9 @@ impl<'de, K: FateReason> Deserialize<'de> for ReasonKey<K> {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(ReasonKey(K::ALL.iter().find(|why| why.key() == text).copied()))
+                Ok(ReasonKey(
+                    K::ALL.iter().find(|why| why.key() == text).copied(),
+                ))
             }
         }
 

@@ -1,14 +1,15 @@
 //! No allocation for a frame, and none when a reader gets the counters.
 #![allow(clippy::unwrap_used)]
 
-use engine::wrap::{QueueOrder, QueuedTransmitter, QueueRules, WhenFull};
+use engine::wrap::{QueueOrder, QueueRules, QueuedTransmitter, WhenFull};
 use engine::{
-    Accepted, EngineCounts, Engine, FlushReport, NamedPort, OutgoingFrame, PortError, Receive, ReceivedFrame,
-    TransmitRefusal, RxCounters, RxReport, ReceiveStamp, Transmit, TxCounters,
+    Accepted, Engine, EngineCounts, FlushReport, NamedPort, OutgoingFrame, PortError, Receive,
+    ReceiveStamp, ReceivedFrame, RxCounters, RxReport, Transmit, TransmitRefusal, TxCounters,
 };
 use frame::{CanId, Frame, Nanos};
 use route::{
-    Action, FrameMatch, RouteMode, Modify, ModifyOp, PortId, RateLimit, Route, Routes, StopReason, RoutingTable, XorSum,
+    Action, FrameMatch, Modify, ModifyOp, PortId, RateLimit, Route, RouteMode, Routes,
+    RoutingTable, StopReason, XorSum,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::sync::Arc;
@@ -52,7 +53,11 @@ impl Receive for Source {
 }
 
 impl Transmit for Drain {
-    fn transmit(&mut self, _: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         if outgoing.token.is_multiple_of(3) {
             return Err(TransmitRefusal::Full);
         }
@@ -136,7 +141,7 @@ fn a_frame_allocates_nothing() {
     snapshot.check().unwrap();
     let count = snapshot.route("r").unwrap();
     assert!(
-        count.stopped.of(Stop::RateLimit) > 0
+        count.stopped.of(StopReason::RateLimit) > 0
             && count.copies.refused > 0
             && count.copies.accepted > 0
     );

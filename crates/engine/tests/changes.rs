@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use common::{all, engine, memory_port, reopen, route};
-use engine::{LayoutChange, Engine, InterestIds, PortChange};
+use engine::{Engine, InterestIds, LayoutChange, PortChange};
 use route::{PortId, RoutingTable};
 
 const PORTS: usize = 4;
@@ -28,9 +28,9 @@ scenarios! {
     fn an_outdated_change_is_refused() {
         let routes = all(vec![route("r", &[0], &[1])]);
         let (mut engine, _) = engine(PORTS, &routes);
-        let table = Arc::new(Table::compile(&routes, PORTS).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, PORTS).unwrap());
         let change = |engine: &Engine| {
-            Change::new(engine.layout(), keep_all(), Arc::clone(&table), &routes).unwrap()
+            LayoutChange::new(engine.layout(), keep_all(), Arc::clone(&table), &routes).unwrap()
         };
         let (one, two) = (change(&engine), change(&engine));
         assert!(engine.apply(one).is_ok());
@@ -43,23 +43,23 @@ scenarios! {
         let mut routes = all(vec![route("r", &[0], &[1])]);
         let (mut engine, handles) = engine(PORTS, &routes);
         routes.routes[0].from = vec![PortId(2)];
-        let table = Arc::new(Table::compile(&routes, PORTS).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, PORTS).unwrap());
         let ports = keep_all();
-        let change = Change::new(engine.layout(), ports, table, &routes).unwrap();
+        let change = LayoutChange::new(engine.layout(), ports, table, &routes).unwrap();
         assert!(engine.apply(change).is_ok());
         let interest = |i: usize| handles[i].inside().interest.clone().unwrap().ids;
-        assert_eq!(interest(0), Ids::Nothing);
-        assert_eq!(interest(2), Ids::Everything);
+        assert_eq!(interest(0), InterestIds::Nothing);
+        assert_eq!(interest(2), InterestIds::Everything);
     }
 
     /// The halves of a removed port are dropped when it is closed, not before.
     fn a_removed_port_is_closed_by_whoever_closes_it() {
         let routes = all(vec![route("r", &[0], &[1])]);
         let (mut engine, handles) = engine(PORTS, &routes);
-        let table = Arc::new(Table::compile(&routes, PORTS).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, PORTS).unwrap());
         let mut ports = keep_all();
         ports[3] = PortChange::New(reopen("p3", &handles[3]));
-        let change = Change::new(engine.layout(), ports, table, &routes).unwrap();
+        let change = LayoutChange::new(engine.layout(), ports, table, &routes).unwrap();
         let removed = engine.apply(change).map_err(|(e, _)| e).unwrap();
         assert_eq!(handles[3].inside().closed, 0);
         for port in removed.leaving {
@@ -77,11 +77,11 @@ scenarios! {
         handles[3].inside().room = 0;
         handles[0].feed(0..5);
         engine.step(0);
-        let table = Arc::new(Table::compile(&routes, PORTS).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, PORTS).unwrap());
         let mut ports = keep_all();
         let (fresh, _successor) = memory_port("p3");
         ports[3] = PortChange::New(fresh);
-        let change = Change::new(engine.layout(), ports, table, &routes).unwrap();
+        let change = LayoutChange::new(engine.layout(), ports, table, &routes).unwrap();
         let removed = engine.apply(change).map_err(|(e, _)| e).unwrap();
         handles[3].inside().room = 2;
         for mut port in removed.leaving {
@@ -102,10 +102,10 @@ scenarios! {
         handles[3].inside().room = 0;
         handles[0].feed(0..2);
         engine.step(0);
-        let table = Arc::new(Table::compile(&routes, PORTS).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, PORTS).unwrap());
         let mut ports = keep_all();
         ports[3] = PortChange::New(memory_port("p3").0);
-        let change = Change::new(engine.layout(), ports, table, &routes).unwrap();
+        let change = LayoutChange::new(engine.layout(), ports, table, &routes).unwrap();
         let mut removed = engine.apply(change).map_err(|(e, _)| e).unwrap();
         handles[3].inside().flush_fails = true;
         let mut port = removed.leaving.pop().unwrap();

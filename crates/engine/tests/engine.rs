@@ -16,9 +16,9 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use common::{all, engine, memory_port, route};
-use engine::{Engine, EngineError, HalfEvent, Fate, LinkState, PortState};
+use engine::{Engine, EngineError, Fate, HalfEvent, LinkState, PortState};
 use frame::{CanId, Frame};
-use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, StopReason, RoutingTable};
+use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, RoutingTable, StopReason};
 
 fn only_fate(engine: &Engine, fate: Fate, frames: u64) {
     let snapshot = engine.snapshot();
@@ -103,7 +103,7 @@ scenarios! {
         let (mut engine, ports) = engine(2, &all(vec![dropping, route("s", &[0], &[1])]));
         ports[0].feed(0..3);
         engine.step(0);
-        only_fate(&engine, Fate::Stopped(Stop::DropRule), 3);
+        only_fate(&engine, Fate::Stopped(StopReason::DropRule), 3);
     }
 
     fn above_the_rate() {
@@ -119,7 +119,7 @@ scenarios! {
         engine.step(0);
         let snapshot = engine.snapshot();
         snapshot.check().unwrap();
-        assert_eq!(snapshot.frames(Fate::Stopped(Stop::RateLimit)), 8);
+        assert_eq!(snapshot.frames(Fate::Stopped(StopReason::RateLimit)), 8);
         assert_eq!(snapshot.frames(Fate::Routed), 2);
     }
 
@@ -128,7 +128,7 @@ scenarios! {
         let frame = Frame::classic(CanId::from_raw(1), &[]).unwrap();
         ports[0].inside().incoming.push_back((frame, 1, 0));
         engine.step(0);
-        only_fate(&engine, Fate::Stopped(Stop::HopLimit), 1);
+        only_fate(&engine, Fate::Stopped(StopReason::HopLimit), 1);
     }
 
     fn made_too_long() {
@@ -143,7 +143,7 @@ scenarios! {
         let (mut engine, ports) = engine(2, &all(vec![longer]));
         ports[0].feed(0..2);
         engine.step(0);
-        only_fate(&engine, Fate::Stopped(Stop::TooLong), 2);
+        only_fate(&engine, Fate::Stopped(StopReason::TooLong), 2);
     }
 
     fn moved_to_an_impossible_id() {
@@ -152,7 +152,7 @@ scenarios! {
         let (mut engine, ports) = engine(2, &all(vec![moved]));
         ports[0].feed(1..3);
         engine.step(0);
-        only_fate(&engine, Fate::Stopped(Stop::IdRange), 2);
+        only_fate(&engine, Fate::Stopped(StopReason::IdRange), 2);
     }
 
     fn refused_by_a_full_queue() {
@@ -225,7 +225,7 @@ scenarios! {
         let told = |engine: &mut Engine| {
             let mut all = Vec::new();
             engine.events(|event| match event {
-                Event::Alarm { port, what } => all.push(format!("{port}: {what}")),
+                HalfEvent::Alarm { port, what } => all.push(format!("{port}: {what}")),
                 other => panic!("{other:?}"),
             });
             all
@@ -277,7 +277,7 @@ scenarios! {
         for _ in 0..2 {
             engine.events(|event| {
                 told += 1;
-                assert_eq!(event, Event::Failed { port: "p1", why: "the driver is gone" });
+                assert_eq!(event, HalfEvent::Failed { port: "p1", why: "the driver is gone" });
             });
         }
         assert_eq!(told, 1);
@@ -291,7 +291,7 @@ scenarios! {
         let told = |engine: &mut Engine| {
             let mut told = Vec::new();
             engine.events(|event| match event {
-                Event::Link { port, before, now } => told.push((port.to_owned(), before, now)),
+                HalfEvent::Link { port, before, now } => told.push((port.to_owned(), before, now)),
                 other => panic!("{other:?}"),
             });
             told
@@ -384,7 +384,7 @@ scenarios! {
     fn what_does_not_belong_together_is_refused() {
         let routes = all(vec![route("r", &[0], &[1])]);
         let other = all(vec![route("r", &[0], &[1]), route("s", &[0], &[1])]);
-        let table = Arc::new(Table::compile(&routes, 2).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, 2).unwrap());
         let ports = || {
             (0..2)
                 .map(|i| memory_port(&format!("p{i}")).0)

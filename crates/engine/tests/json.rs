@@ -5,7 +5,7 @@
 mod common;
 
 use common::{all, engine, route};
-use engine::{Fate, Fates, RouteCount, CounterSnapshot, Stops};
+use engine::{CounterSnapshot, Fate, Fates, RouteCount, Stops};
 use route::{Action, OffsetId, RateLimit, StopReason};
 
 /// One case of every kind: routed, refused, undeliverable, above the rate, dropped by rule, an ID
@@ -48,7 +48,10 @@ fn the_counters_as_json_stay_as_they_are() {
 fn what_is_written_is_read_again() {
     let snapshot = snapshot();
     let text = serde_json::to_string(&snapshot).unwrap();
-    assert_eq!(serde_json::from_str::<Snapshot>(&text).unwrap(), snapshot);
+    assert_eq!(
+        serde_json::from_str::<CounterSnapshot>(&text).unwrap(),
+        snapshot
+    );
 }
 
 #[test]
@@ -61,14 +64,17 @@ fn a_tally_needs_every_key_once_and_passes_over_others() {
         .collect();
     let all = stops(&format!("{{\"other\":[7],{}}}", keys.join(","))).unwrap();
     assert_eq!(all, Stops::from([1, 2, 3, 4, 5]));
-    assert_eq!((all.of(Stop::TooLong), all.total()), (4, 15));
+    assert_eq!((all.of(StopReason::TooLong), all.total()), (4, 15));
     let missing = stops(&format!("{{{}}}", keys[1..].join(","))).unwrap_err();
     assert!(
-        missing.to_string().contains(Stop::DropRule.key()),
+        missing.to_string().contains(StopReason::DropRule.key()),
         "{missing}"
     );
     let twice = stops(&format!("{{{},{}}}", keys[0], keys.join(","))).unwrap_err();
-    assert!(twice.to_string().contains(Stop::DropRule.key()), "{twice}");
+    assert!(
+        twice.to_string().contains(StopReason::DropRule.key()),
+        "{twice}"
+    );
     assert!(stops("[1,2,3,4,5]").is_err());
     assert!(stops("{\"too_long\":-1}").is_err());
 }
@@ -78,7 +84,10 @@ fn a_tally_needs_every_key_once_and_passes_over_others() {
 fn a_route_without_a_reason_is_refused() {
     let mut value = serde_json::to_value(RouteCount::default()).unwrap();
     assert!(serde_json::from_value::<RouteCount>(value.clone()).is_ok());
-    value.as_object_mut().unwrap().remove(StopReason::IdRange.key());
+    value
+        .as_object_mut()
+        .unwrap()
+        .remove(StopReason::IdRange.key());
     assert!(serde_json::from_value::<RouteCount>(value).is_err());
 }
 

@@ -8,13 +8,14 @@ mod common;
 
 use common::{Handle, memory_port};
 use engine::wrap::{FaultChances, FaultyHalf};
-use engine::{LayoutChange, Engine, Fate, NamedPort, PortChange, CounterSnapshot};
+use engine::{CounterSnapshot, Engine, Fate, LayoutChange, NamedPort, PortChange};
 use frame::{CanId, Frame};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use route::{
-    Action, FrameArrival, ForwardedCopy, IdFilter, IdSet, FrameMatch, TableMemory, RouteMode, Modify, ModifyOp, OffsetId,
-    PortId, RateLimit, Route, RouteId, Routes, DecisionSink, StopReason, RoutingTable,
+    Action, DecisionSink, ForwardedCopy, FrameArrival, FrameMatch, IdFilter, IdSet, Modify,
+    ModifyOp, OffsetId, PortId, RateLimit, Route, RouteId, RouteMode, Routes, RoutingTable,
+    StopReason, TableMemory,
 };
 use std::sync::Arc;
 
@@ -97,7 +98,11 @@ fn some_routes() -> impl Strategy<Value = Routes> {
     (vec((some_route(), 0u8..12), 0..8), any::<bool>(), 1u8..4).prop_map(
         |(list, first, max_hops)| {
             let mut routes = Routes {
-                mode: if first { RouteMode::First } else { RouteMode::All },
+                mode: if first {
+                    RouteMode::First
+                } else {
+                    RouteMode::All
+                },
                 max_hops,
                 routes: vec![],
             };
@@ -271,7 +276,7 @@ proptest! {
             let (port, handle) = memory_port(&format!("p{i}"));
             (with_faults(port, faults), handle)
         }).unzip();
-        let table = Arc::new(Table::compile(&routes, usize::from(PORTS)).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, usize::from(PORTS)).unwrap());
         let mut engine = Engine::new(ports, table, &routes).unwrap();
         let mut before = engine.snapshot();
         let mut fed = 0u128;
@@ -315,8 +320,8 @@ proptest! {
                             PortChange::Keep(engine.layout().ports[i].clone())
                         }
                     }).collect();
-                    let table = Arc::new(Table::compile(&routes, usize::from(PORTS)).unwrap());
-                    let change = Change::new(engine.layout(), next, table, &routes).unwrap();
+                    let table = Arc::new(RoutingTable::compile(&routes, usize::from(PORTS)).unwrap());
+                    let change = LayoutChange::new(engine.layout(), next, table, &routes).unwrap();
                     let removed = engine.apply(change).map_err(|(e, _)| e).unwrap();
                     before = check(&before, &engine)?;
                     for mut port in removed.leaving {
@@ -354,14 +359,14 @@ proptest! {
     ) {
         #[derive(Default)]
         struct Notes {
-            stops: Vec<Stop>,
+            stops: Vec<StopReason>,
             copies: Vec<PortId>,
             taken: usize,
         }
-        impl Sink for Notes {
+        impl DecisionSink for Notes {
             fn taken(&mut self, _: RouteId) { self.taken += 1; }
-            fn stopped(&mut self, _: RouteId, why: Stop) { self.stops.push(why); }
-            fn forward(&mut self, copy: Forward<'_>) { self.copies.push(copy.to); }
+            fn stopped(&mut self, _: RouteId, why: StopReason) { self.stops.push(why); }
+            fn forward(&mut self, copy: ForwardedCopy<'_>) { self.copies.push(copy.to); }
         }
         let (mut engine, handles) = start(&routes);
         for (i, handle) in handles.iter().enumerate() {
@@ -369,12 +374,12 @@ proptest! {
             inside.queue = if full[i] { 0 } else { usize::MAX };
             inside.down = down[i];
         }
-        let table = Table::compile(&routes, usize::from(PORTS)).unwrap();
-        let mut memory: Memory = table.memory();
+        let table = RoutingTable::compile(&routes, usize::from(PORTS)).unwrap();
+        let mut memory: TableMemory = table.memory();
         let mut expected = std::collections::HashMap::new();
         for (port, frame, hops) in frames {
             let mut notes = Notes::default();
-            let arrival = Arrival { from: PortId(port), now: 0, hops };
+            let arrival = FrameArrival { from: PortId(port), now: 0, hops };
             table.decide(&mut memory, arrival, frame.view(), &mut notes);
             let answers = |wanted: fn(bool, bool) -> bool| {
                 notes.copies.iter().any(|p| {
@@ -385,11 +390,11 @@ proptest! {
             let fate = if answers(|full, down| !full && !down) { Fate::Routed }
                 else if answers(|full, down| full && !down) { Fate::Refused }
                 else if answers(|_, down| down) { Fate::Undeliverable }
-                else if notes.stops.contains(&Stop::RateLimit) { Stop::RateLimit.into() }
-                else if notes.stops.contains(&Stop::DropRule) { Stop::DropRule.into() }
-                else if notes.stops.contains(&Stop::HopLimit) { Stop::HopLimit.into() }
-                else if notes.stops.contains(&Stop::TooLong) { Stop::TooLong.into() }
-                else if notes.stops.contains(&Stop::IdRange) { Stop::IdRange.into() }
+                else if notes.stops.contains(&StopReason::RateLimit) { StopReason::RateLimit.into() }
+                else if notes.stops.contains(&StopReason::DropRule) { StopReason::DropRule.into() }
+                else if notes.stops.contains(&StopReason::HopLimit) { StopReason::HopLimit.into() }
+                else if notes.stops.contains(&StopReason::TooLong) { StopReason::TooLong.into() }
+                else if notes.stops.contains(&StopReason::IdRange) { StopReason::IdRange.into() }
                 else { prop_assert_eq!(notes.taken, 0); Fate::NoRoute };
             *expected.entry(fate).or_insert(0u128) += 1;
             handles[usize::from(port)].inside().incoming.push_back((frame, hops, 0));

@@ -6,8 +6,8 @@
 mod common;
 
 use common::{Handle, MemoryTx, memory_halves};
-use engine::wrap::{QueueOrder, QueuedTransmitter, QueueRules, WhenFull};
-use engine::{OutgoingFrame, TransmitRefusal, Transmit, TxCounters};
+use engine::wrap::{QueueOrder, QueueRules, QueuedTransmitter, WhenFull};
+use engine::{OutgoingFrame, Transmit, TransmitRefusal, TxCounters};
 use frame::{CanId, Frame, wire};
 use proptest::prelude::*;
 
@@ -21,7 +21,12 @@ fn queued(rules: QueueRules) -> (QueuedTransmitter<MemoryTx>, Handle) {
     (QueuedTransmitter::new(tx, rules), handle)
 }
 
-fn rules(order: QueueOrder, when_full: WhenFull, max_age: Option<u64>, frames: usize) -> QueueRules {
+fn rules(
+    order: QueueOrder,
+    when_full: WhenFull,
+    max_age: Option<u64>,
+    frames: usize,
+) -> QueueRules {
     QueueRules {
         order,
         max_age,
@@ -189,7 +194,7 @@ proptest! {
     /// frames leave in the same order, the same are refused, and the counters are the same.
     #[test]
     fn it_does_what_a_slow_queue_does(
-        order in prop_oneof![Just(Order::Fifo), Just(Order::Priority)],
+        order in prop_oneof![Just(QueueOrder::Fifo), Just(QueueOrder::Priority)],
         when_full in prop_oneof![
             Just(WhenFull::Refuse), Just(WhenFull::DropOldest), Just(WhenFull::Wait)
         ],
@@ -207,7 +212,7 @@ proptest! {
             match act {
                 Act::Offer(id) => {
                     let frame = frame(id);
-                    let answer = queue.transmit(now, Outgoing::new(frame.view(), token));
+                    let answer = queue.transmit(now, OutgoingFrame::new(frame.view(), token));
                     slow.offer(&rules, now, frame, token, (open, down));
                     prop_assert_eq!(answer.map(|_| ()), *slow.answers.last().unwrap());
                 }
@@ -239,7 +244,12 @@ proptest! {
 
 #[test]
 fn the_next_to_expire_says_when() {
-    let (mut queue, handle) = queued(rules(QueueOrder::Priority, WhenFull::Refuse, Some(50 * MS), 4));
+    let (mut queue, handle) = queued(rules(
+        QueueOrder::Priority,
+        WhenFull::Refuse,
+        Some(50 * MS),
+        4,
+    ));
     handle.inside().no_deadline = true;
     for (token, (now, id)) in (0..).zip([(0, 0x700), (3 * MS, 0x300), (7 * MS, 0x100)]) {
         queue
@@ -263,7 +273,12 @@ fn the_next_to_expire_says_when() {
 
 #[test]
 fn what_a_half_gives_back_is_overtaken_and_expires() {
-    let (mut queue, handle) = queued(rules(QueueOrder::Priority, WhenFull::Refuse, Some(50 * MS), 4));
+    let (mut queue, handle) = queued(rules(
+        QueueOrder::Priority,
+        WhenFull::Refuse,
+        Some(50 * MS),
+        4,
+    ));
     handle.inside().recalls = true;
     for (token, (now, id)) in (0..).zip([(0, 0x700), (1, 0x300)]) {
         queue
@@ -289,6 +304,6 @@ fn frames_too_long_for_it_are_refused() {
     rules.longest = 2;
     let (mut queue, _) = queued(rules);
     let answer = queue.transmit(0, OutgoingFrame::new(frame(1).view(), 0));
-    assert_eq!(answer, Err(Refused::Unsupported));
+    assert_eq!(answer, Err(TransmitRefusal::Unsupported));
     assert_eq!(queue.counters(), TxCounters::default());
 }

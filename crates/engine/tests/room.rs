@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Handle, all, memory_halves, memory_port, route};
-use engine::wrap::{QueueOrder, QueuedTransmitter, QueueRules, WhenFull};
+use engine::wrap::{QueueOrder, QueueRules, QueuedTransmitter, WhenFull};
 use engine::{Engine, Fate, NamedPort, NullTransmitter, Receive, Transmit};
 use proptest::prelude::*;
 use route::{RouteMode, Routes, RoutingTable};
@@ -170,7 +170,7 @@ proptest! {
         let numbered = lists.iter().enumerate();
         let mut routes = all(numbered.map(|(i, to)| route(&format!("r{i}"), &[0], to)).collect());
         if first {
-            routes.mode = Mode::First;
+            routes.mode = RouteMode::First;
         }
         let (mut engine, ports) = engine(4, &[0], &routes);
         for (port, queue) in ports[1..].iter().zip(&queues) {

@@ -15,7 +15,8 @@ use common::{Handle, MemoryRx, MemoryTx, all, memory_halves, route};
 use core::cell::RefCell;
 use engine::wrap::{FaultChances, FaultyHalf, HalfTap, TappedHalf};
 use engine::{
-    Accepted, Engine, Fate, NamedPort, NullReceiver, NullTransmitter, OutgoingFrame, Receive, ReceivedFrame, TransmitRefusal,
+    Accepted, Engine, Fate, NamedPort, NullReceiver, NullTransmitter, OutgoingFrame, Receive,
+    ReceivedFrame, TransmitRefusal,
 };
 use route::RoutingTable;
 
@@ -49,7 +50,12 @@ impl HalfTap for Shown {
         self.0.borrow_mut().push((now, received.token, None));
     }
 
-    fn offered(&mut self, now: u64, outgoing: &OutgoingFrame<'_>, answer: Result<Accepted, TransmitRefusal>) {
+    fn offered(
+        &mut self,
+        now: u64,
+        outgoing: &OutgoingFrame<'_>,
+        answer: Result<Accepted, TransmitRefusal>,
+    ) {
         self.0
             .borrow_mut()
             .push((now, outgoing.token, Some(answer)));
@@ -60,8 +66,8 @@ scenarios! {
     /// For any faults on receiving and sending, every sum adds up, and the same seed gives the same
     /// faults.
     fn mishaps_are_accounted_for() {
-        let coming = Chances { drop: 0.2, duplicate: 0.2, corrupt: 0.2, refuse: 0.0 };
-        let going = Chances { refuse: 0.2, ..coming };
+        let coming = FaultChances { drop: 0.2, duplicate: 0.2, corrupt: 0.2, refuse: 0.0 };
+        let going = FaultChances { refuse: 0.2, ..coming };
         let run = || {
             let (mut engine, ports) = faulty(coming, going);
             ports[0].feed(0..1_000);
@@ -84,8 +90,8 @@ scenarios! {
 
     /// A probability of one is certain.
     fn all_frames_vanish_where_that_is_certain() {
-        let certain = Chances { drop: 1.0, ..Chances::default() };
-        let (mut engine, ports) = faulty(Chances::default(), certain);
+        let certain = FaultChances { drop: 1.0, ..FaultChances::default() };
+        let (mut engine, ports) = faulty(FaultChances::default(), certain);
         ports[0].feed(0..10);
         engine.step(0);
         let snapshot = engine.snapshot();
@@ -96,8 +102,8 @@ scenarios! {
 
     /// A second frame that waits is held like any other, but is not a copy of a route.
     fn what_goes_out_twice_waits_twice() {
-        let twice = Chances { duplicate: 1.0, ..Chances::default() };
-        let (mut engine, ports) = faulty(Chances::default(), twice);
+        let twice = FaultChances { duplicate: 1.0, ..FaultChances::default() };
+        let (mut engine, ports) = faulty(FaultChances::default(), twice);
         ports[1].inside().queue = 100;
         ports[1].inside().room = 0;
         ports[0].feed(0..3);
@@ -119,13 +125,13 @@ scenarios! {
     fn a_tap_is_shown_what_passes() {
         let mut routes = all(vec![route("r", &[0], &[0])]);
         routes.routes[0].allow_same_port = true;
-        let table = Arc::new(Table::compile(&routes, 1).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, 1).unwrap());
         let (rx, _, source) = memory_halves();
         let (came, offered) = (Shown::default(), Shown::default());
         let port = NamedPort {
             name: "p".into(),
-            rx: Tapped::new(rx, came.clone()),
-            tx: Tapped::new(Nowhere, offered.clone()),
+            rx: TappedHalf::new(rx, came.clone()),
+            tx: TappedHalf::new(NullTransmitter, offered.clone()),
         };
         let mut engine = Engine::new(vec![port], table, &routes).unwrap();
         source.feed(0..3);
@@ -135,13 +141,13 @@ scenarios! {
         assert_eq!(snapshot.frames(Fate::Undeliverable), 3);
         assert_eq!(snapshot.port("p").unwrap().copies.unsupported, 3);
         assert_eq!(*came.0.borrow(), [(7, 0, None), (7, 1, None), (7, 2, None)]);
-        let refused = Some(Err(Refused::Unsupported));
+        let refused = Some(Err(TransmitRefusal::Unsupported));
         assert_eq!(*offered.0.borrow(), [(7, 0, refused), (7, 1, refused), (7, 2, refused)]);
     }
 
     fn from_nothing_nothing_comes() {
         let mut frames = 0;
-        let report = Nothing.receive(0, 64, &mut |_| frames += 1).unwrap();
-        assert!(report.finished && frames == 0 && Nothing.deadline().is_none());
+        let report = NullReceiver.receive(0, 64, &mut |_| frames += 1).unwrap();
+        assert!(report.finished && frames == 0 && NullReceiver.deadline().is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use frame::text::{self, Direction, LineDetails, ExpectedText, FoundText, LogLine, ParseError};
+use frame::text::{self, Direction, ExpectedText, FoundText, LineDetails, LogLine, ParseError};
 use frame::{CanId, Frame, FrameBuf, FrameRef, Header, Kind, XlFields};
 use proptest::prelude::*;
 
@@ -204,7 +204,7 @@ fn from_str_is_for_classic_and_fd() {
     let frame: Frame = "123##1AABB".parse().unwrap();
     assert_eq!(frame.kind(), Kind::Fd);
     let e = "123#80:00:00000000#00".parse::<Frame>().unwrap_err();
-    assert_eq!((e.column, e.expected), (1, Expected::NoXl));
+    assert_eq!((e.column, e.expected), (1, ExpectedText::NoXl));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn log_lines() {
         let entry = text::parse_line(line.as_bytes(), &mut buf).unwrap();
         assert_eq!(
             entry,
-            Some(Entry {
+            Some(LineDetails {
                 stamp,
                 interface,
                 direction
@@ -447,11 +447,11 @@ proptest! {
             Just(Direction::Sent)
         ]),
     ) {
-        let line = Line { stamp, interface: &interface, frame: frame.view(), direction };
+        let line = LogLine { stamp, interface: &interface, frame: frame.view(), direction };
         let mut again = FrameBuf::new();
         let nine = format!("{line:.9}");
         let entry = text::parse_line(nine.as_bytes(), &mut again).unwrap().unwrap();
-        prop_assert_eq!(entry, Entry { stamp, interface: &interface, direction });
+        prop_assert_eq!(entry, LineDetails { stamp, interface: &interface, direction });
         prop_assert_eq!(again.view(), frame.view());
         let six = line.to_string();
         let entry = text::parse_line(six.as_bytes(), &mut again).unwrap().unwrap();
@@ -469,7 +469,7 @@ proptest! {
         frame in frames(),
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3), 1..4),
     ) {
-        let line = Line {
+        let line = LogLine {
             stamp: 1, interface: "can0", frame: frame.view(), direction: None
         };
         let mut bytes = line.to_string().into_bytes();

@@ -4,7 +4,7 @@
 
 mod reference;
 
-use frame::wire::{self, BitRate, WireLength, RateError};
+use frame::wire::{self, BitRate, RateError, WireLength};
 use frame::{CanId, Frame, FrameRef, Header, Kind, XlFields, flags};
 use proptest::prelude::*;
 

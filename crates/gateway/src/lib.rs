@@ -20,5 +20,6 @@ pub mod service;
 mod stats;
 
 pub use stats::{
-    ControllerRow, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, GatewayStats, UncountedReason,
+    ControllerRow, GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR,
+    UncountedReason,
 };

@@ -239,9 +239,9 @@ mod tests {
 
     #[test]
     fn the_environment_says_who_waits_and_for_how_long() {
-        assert_eq!(Service::from(environment(&[]), 7), None);
+        assert_eq!(ServiceContext::from(environment(&[]), 7), None);
         assert_eq!(
-            Service::from(environment(&[("NOTIFY_SOCKET", "")]), 7),
+            ServiceContext::from(environment(&[("NOTIFY_SOCKET", "")]), 7),
             None
         );
         let watchdog = |more: &[(&str, &str)]| {
@@ -314,7 +314,10 @@ mod tests {
                 socket: socket.into(),
                 watchdog: None,
             };
-            let why = ServiceManager::of(Some(&service)).err().unwrap().to_string();
+            let why = ServiceManager::of(Some(&service))
+                .err()
+                .unwrap()
+                .to_string();
             assert!(why.contains(socket), "{why}");
         }
         let mut nobody = ServiceManager::of(None).unwrap();

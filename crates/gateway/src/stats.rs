@@ -1,6 +1,6 @@
 //! The counters of a gateway, wherever its routes run.
 
-use engine::{LinkState, CounterSnapshot, Stops};
+use engine::{CounterSnapshot, LinkState, Stops};
 use serde::{Deserialize, Serialize};
 
 /// The counters of a gateway: the answer to [`Request::GatewayStats`](crate::control::Request::GatewayStats).
@@ -172,9 +172,12 @@ mod tests {
         let process = serde_json::to_string(&CounterSnapshot::default()).unwrap();
         let (start, _) = text.split_once(",\"kernel\"").unwrap();
         assert_eq!(format!("{start}}}"), process);
-        assert_eq!(serde_json::from_str::<Stats>(&text).unwrap(), stats);
+        assert_eq!(serde_json::from_str::<GatewayStats>(&text).unwrap(), stats);
         let without = GatewayStats::default();
         assert_eq!(serde_json::to_string(&without).unwrap(), process);
-        assert_eq!(serde_json::from_str::<Stats>(&process).unwrap(), without);
+        assert_eq!(
+            serde_json::from_str::<GatewayStats>(&process).unwrap(),
+            without
+        );
     }
 }

@@ -6,9 +6,9 @@ use frame::{CanId, Frame, Nanos};
 use gateway::config::load;
 use gateway::run::{EndReason, RunError, RunOptions, run};
 use port::{
-    Accepted, FlushReport, Halves, PortKinds, PortOpener, OutgoingFrame, PlacedPort, PollReceive, PollTransmit,
-    PortError, PortKind, Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, PortSettings, ReceiveStamp,
-    Transmit, TxCounters, PortWait,
+    Accepted, FlushReport, Halves, OutgoingFrame, PlacedPort, PollReceive, PollTransmit, PortError,
+    PortKind, PortKinds, PortOpener, PortSettings, PortWait, Receive, ReceiveStamp, ReceivedFrame,
+    RxCounters, RxReport, Transmit, TransmitRefusal, TxCounters,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -32,7 +32,12 @@ impl PortKind for CounterKind {
         "counter"
     }
 
-    fn parse(&self, _: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Arc<dyn PortSettings> {
+    fn parse(
+        &self,
+        _: &str,
+        table: &mut TomlTable<'_>,
+        found: &mut Diagnostics,
+    ) -> Arc<dyn PortSettings> {
         let frames = table.integer("frames", 0..=1000, found);
         Arc::new(CounterSettings {
             frames: frames.map_or(0, |n| n.value as u32),
@@ -201,7 +206,7 @@ fn a_kind_from_above_runs_as_any_other() {
     let words = config.describe();
     assert!(words.contains("port a: counter of 100 frames"), "{words}");
     let summary = run(config, &kinds(), &options(folder.path()), &|_| ()).unwrap();
-    assert_eq!(summary.reason, Reason::Finished);
+    assert_eq!(summary.reason, EndReason::Finished);
     let process = summary.stats.process;
     process.check().unwrap();
     let sent = |name| process.port(name).unwrap().tx.sent;
@@ -231,7 +236,7 @@ fn its_mistakes_and_its_keyword_are_named_as_those_of_others() {
              frames = {b}\n[[routes]]\nfrom = 'a'\nto = 'b'\n"
         )
     };
-    assert!(load(&Source::new("t", both(500, 500)), &kinds()).is_ok());
+    assert!(load(&SourceText::new("t", both(500, 500)), &kinds()).is_ok());
     let all = messages(&both(500, 501), &kinds());
     assert_eq!(all, ["all counters together send at most 1000 frames"]);
     let all = messages(&both(1, 1001), &kinds());

@@ -8,11 +8,14 @@ use common::{all, route};
 use engine::LinkState;
 use frame::Nanos;
 use gateway::control::{ControlRequest, request};
-use gateway::notice::{NoticeLevel, Notice, LoggedNotice};
+use gateway::notice::{LoggedNotice, Notice, NoticeLevel};
 use gateway::run::RouteChanges;
-use gateway::run::{LoadError, RunSettings, RunPlan, Port, EndReason, PlanSource, RunSummary, supervise};
+use gateway::run::{
+    EndReason, LoadError, PlanSource, Port, RunPlan, RunSettings, RunSummary, supervise,
+};
 use port::{
-    FrameInterest, NullTransmitter, PollReceive, PortError, Receive, ReceivedFrame, RxCounters, RxReport, PortWait,
+    FrameInterest, NullTransmitter, PollReceive, PortError, PortWait, Receive, ReceivedFrame,
+    RxCounters, RxReport,
 };
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -138,7 +141,7 @@ fn a_life_is_told_from_ready_to_the_end() {
     assert_eq!(
         heard[3].notice,
         Notice::Ending {
-            reason: Reason::Request
+            reason: EndReason::Request
         }
     );
     assert!(heard.windows(2).all(|pair| pair[0].at <= pair[1].at));
@@ -261,7 +264,7 @@ fn a_port_that_fails_is_told_once_with_its_reason() {
     });
     assert_eq!(events(&heard), ["ready", "port_failed", "ending"]);
     let failed = &heard[1].notice;
-    assert_eq!((failed.about(), failed.level()), ("b", Level::Error));
+    assert_eq!((failed.about(), failed.level()), ("b", NoticeLevel::Error));
     let words = failed.to_string();
     assert!(words.contains("the other end is gone"), "{words}");
 }

@@ -80,8 +80,11 @@ fn the_gateway() {
     });
     let file = PathBuf::from(file);
     let text = std::fs::read_to_string(&file).unwrap();
-    let (config, _) =
-        gateway::config::load(&SourceText::new("gateway.toml", text), &PortKinds::standard()).unwrap();
+    let (config, _) = gateway::config::load(
+        &SourceText::new("gateway.toml", text),
+        &PortKinds::standard(),
+    )
+    .unwrap();
     let options = RunOptions {
         file: Some(file),
         until_end: std::env::var_os(UNTIL_END).is_some(),
@@ -304,7 +307,7 @@ fn after_kill_9_the_next_one_takes_the_socket() {
         "{why}"
     );
     assert!(
-        first.ask(Request::Ping).is_ok(),
+        first.ask(ControlRequest::Ping).is_ok(),
         "the first one is not disturbed"
     );
 
@@ -370,7 +373,9 @@ fn a_client_that_goes_away_harms_nobody() {
     let gateway = start(folder.path(), ONE);
     for _ in 0..20 {
         let mut stream = std::os::unix::net::UnixStream::connect(&gateway.socket).unwrap();
-        stream.write_all(&ControlRequest::Stats.line().repeat(50)).unwrap();
+        stream
+            .write_all(&ControlRequest::Stats.line().repeat(50))
+            .unwrap();
         drop(stream);
     }
     gateway.signal(Signal::PIPE);

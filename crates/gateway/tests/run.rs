@@ -7,7 +7,9 @@ use common::wire::{END, Next, Outside, WireSite, plan};
 use common::{all, route};
 use engine::CounterSnapshot;
 use gateway::control::{CallError, ControlRequest, request};
-use gateway::run::{RunSettings, RunPlan, EndReason, ReloadSummary, RunError, RunSummary, supervise};
+use gateway::run::{
+    EndReason, ReloadSummary, RunError, RunPlan, RunSettings, RunSummary, supervise,
+};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -65,7 +67,8 @@ fn ask(socket: &Path, what: ControlRequest) -> Result<serde_json::Value, CallErr
 }
 
 fn stats(socket: &Path) -> CounterSnapshot {
-    let snapshot: CounterSnapshot = serde_json::from_value(ask(socket, ControlRequest::Stats).unwrap()).unwrap();
+    let snapshot: CounterSnapshot =
+        serde_json::from_value(ask(socket, ControlRequest::Stats).unwrap()).unwrap();
     snapshot.check().unwrap();
     snapshot
 }
@@ -108,7 +111,7 @@ fn frames_pass_and_the_summary_adds_up() {
     let snapshot = stats(&running.socket);
     assert_eq!(snapshot.port("a").unwrap().received, 100);
     let summary = running.stop();
-    assert_eq!(summary.reason, Reason::Request);
+    assert_eq!(summary.reason, EndReason::Request);
     assert_eq!(
         summary.stats.process.route("r").unwrap().copies.accepted,
         100
@@ -124,7 +127,7 @@ fn the_end_of_all_inputs_ends_the_run_where_that_is_asked_for() {
     send(&running.outside, "a", END);
     assert_eq!(receive(&running.outside, "b"), 7);
     let summary = running.thread.join().unwrap().unwrap();
-    assert_eq!(summary.reason, Reason::Finished);
+    assert_eq!(summary.reason, EndReason::Finished);
     summary.stats.process.check().unwrap();
 }
 
@@ -247,7 +250,7 @@ fn a_broken_reload_changes_nothing() {
     after.at_ns = before.at_ns;
     assert_eq!(after, before);
     assert_eq!(
-        ask(&running.socket, Request::Routes).unwrap(),
+        ask(&running.socket, ControlRequest::Routes).unwrap(),
         routes_before
     );
     works(2);
@@ -327,7 +330,9 @@ fn garbage_on_the_control_socket_gets_an_error_and_the_gateway_goes_on() {
         assert!(reply.contains("\"error\""), "{garbage:?} got {reply:?}");
     }
     // The same connection is still good, and answers come one for one.
-    stream.write_all(&ControlRequest::Ping.line().repeat(3)).unwrap();
+    stream
+        .write_all(&ControlRequest::Ping.line().repeat(3))
+        .unwrap();
     for _ in 0..3 {
         let mut reply = String::new();
         lines.read_line(&mut reply).unwrap();

@@ -2,7 +2,7 @@
 //! has.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use config::{KeySpec, Severity, ValueShape, SourceText};
+use config::{KeySpec, Severity, SourceText, ValueShape};
 use gateway::config::{keys, keys_asked_for, load, schema};
 use port::PortKinds;
 use proptest::prelude::*;
@@ -348,7 +348,7 @@ proptest! {
     /// an additional key anywhere, both report it.
     #[test]
     fn random_files(picks in prop::collection::vec(any::<u32>(), 4), garbage in 0_usize..4) {
-        let kinds = Kinds::standard();
+        let kinds = PortKinds::standard();
         let all = keys(&kinds);
         let value = |name: &str, n: usize| valid(&find(&all, name).shape, picks[n] as usize);
         let (ports, routes) = (value("ports", 1), value("routes", 3));
@@ -359,7 +359,7 @@ proptest! {
         let good = file(&gateway, &ports, &controllers, &routes);
         prop_assert_eq!(takes(&good), Ok(()), "{}", good);
         // The reader may report that values do not fit together, but no unknown key.
-        let found = match load(&Source::new("x", good.clone()), &kinds) {
+        let found = match load(&SourceText::new("x", good.clone()), &kinds) {
             Ok(_) => Vec::new(),
             Err(found) => found,
         };

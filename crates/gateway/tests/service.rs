@@ -8,9 +8,9 @@ use gateway::control::{ControlRequest, request};
 use gateway::run::{EndReason, RunOptions, run};
 use gateway::service::ServiceContext;
 use port::{
-    Accepted, FlushReport, Halves, PortKinds, PortOpener, OutgoingFrame, PollReceive, PollTransmit, PortError,
-    PortKind, Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, PortSettings, Transmit, TxCounters,
-    PortWait,
+    Accepted, FlushReport, Halves, OutgoingFrame, PollReceive, PollTransmit, PortError, PortKind,
+    PortKinds, PortOpener, PortSettings, PortWait, Receive, ReceivedFrame, RxCounters, RxReport,
+    Transmit, TransmitRefusal, TxCounters,
 };
 use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Mutex};
@@ -224,5 +224,5 @@ fn the_manager_hears_of_start_reload_life_and_end() {
 
     ask(ControlRequest::Shutdown).unwrap();
     manager.waits_for("STOPPING=1\n");
-    assert_eq!(gateway.join().unwrap().reason, Reason::Request);
+    assert_eq!(gateway.join().unwrap().reason, EndReason::Request);
 }

@@ -186,7 +186,10 @@ mod tests {
     fn what_the_kernel_refuses_is_an_error() {
         let (a, _b) = UnixDatagram::pair().unwrap();
         assert_eq!(attach(&a, &[]), Err(Errno::INVAL));
-        assert_eq!(attach(&a, &[ClassicInstruction::jump(1)]), Err(Errno::INVAL));
+        assert_eq!(
+            attach(&a, &[ClassicInstruction::jump(1)]),
+            Err(Errno::INVAL)
+        );
         let long = vec![ClassicInstruction::keep(0); 1 << 16];
         assert_eq!(attach(&a, &long), Err(Errno::INVAL));
     }

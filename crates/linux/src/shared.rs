@@ -85,10 +85,20 @@ mod tests {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create("shared", flags).unwrap();
         ftruncate(&file, 8192).unwrap();
-        assert_eq!(SharedMapping::map(&file).err(), Some(Errno::PERM), "it can shrink");
-        assert_eq!(SharedMapping::map_device(&file, 8192).err(), Some(Errno::PERM));
+        assert_eq!(
+            SharedMapping::map(&file).err(),
+            Some(Errno::PERM),
+            "it can shrink"
+        );
+        assert_eq!(
+            SharedMapping::map_device(&file, 8192).err(),
+            Some(Errno::PERM)
+        );
         fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
-        let (one, two) = (SharedMapping::map(&file).unwrap(), SharedMapping::map(&file).unwrap());
+        let (one, two) = (
+            SharedMapping::map(&file).unwrap(),
+            SharedMapping::map(&file).unwrap(),
+        );
         one.set(8184, 7);
         one.set(8192, 8);
         one.fence();

@@ -57,7 +57,9 @@ impl FrameDraft {
         let most = self.kind.max_len();
         match self.data.get_mut(..self.len) {
             Some(payload) if self.len <= most => Ok(payload),
-            _ => Err(LogFault::Said("more bytes than a frame of this kind carries")),
+            _ => Err(LogFault::Said(
+                "more bytes than a frame of this kind carries",
+            )),
         }
     }
 

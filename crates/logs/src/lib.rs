@@ -39,5 +39,5 @@ pub use lines::MAX_LINE;
 pub use name::InterfaceName;
 pub use reader::{LogEntry, LogError, LogReader};
 pub use recognise::OtherKind;
-pub use scanner::{LoggedFrame, MissingFrames, LogScanner, ScanStep};
+pub use scanner::{LogScanner, LoggedFrame, MissingFrames, ScanStep};
 pub use unpack::{UnpackedInput, is_torn};

@@ -4,7 +4,7 @@ use crate::bad::{BadLine, BadLines};
 use crate::format::FileFormat;
 use crate::name::InterfaceName;
 use crate::recognise::OtherKind;
-use crate::scanner::{LoggedFrame, MissingFrames, LogScanner, ScanStep};
+use crate::scanner::{LogScanner, LoggedFrame, MissingFrames, ScanStep};
 use crate::unpack::{UnpackedInput, is_torn};
 use frame::FrameBuf;
 use std::fs::File;

@@ -102,7 +102,10 @@ const OTHERS: [(&[u8], OtherKind); 13] = [
         &[0xFD, b'7', b'z', b'X', b'Z'],
         OtherKind::Known("xz", "unpack it with unxz"),
     ),
-    (b"PK\x03\x04", OtherKind::Known("a ZIP archive", "unpack it")),
+    (
+        b"PK\x03\x04",
+        OtherKind::Known("a ZIP archive", "unpack it"),
+    ),
     (
         b"LOGG",
         OtherKind::Known(
@@ -159,7 +162,9 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
         return match classic::link_type(head) {
             None if last => FormatVerdict::No(OtherKind::Binary),
             None => FormatVerdict::More,
-            Some(link) if FrameLink::of(link).is_none() => FormatVerdict::No(OtherKind::LinkType(link)),
+            Some(link) if FrameLink::of(link).is_none() => {
+                FormatVerdict::No(OtherKind::LinkType(link))
+            }
             Some(_) => FormatVerdict::Is(FileFormat::Pcap),
         };
     }
@@ -316,7 +321,11 @@ fn of_line(line: &[u8]) -> LineKind {
                 && matches!(id.len(), 3 | 5 | 8)
                 && id.iter().all(u8::is_ascii_hexdigit)
         });
-    if bare { LineKind::NoTimes } else { LineKind::Unknown }
+    if bare {
+        LineKind::NoTimes
+    } else {
+        LineKind::Unknown
+    }
 }
 
 /// Returns whether a word is a length: `[8]`, `{B}`, `[08]`.

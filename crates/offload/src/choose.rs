@@ -29,7 +29,7 @@ use crate::kernel_path::KernelPath;
 use crate::kernel_paths::{KERNEL_PATHS, kernel_path};
 use crate::machine::HostMachine;
 use route::parts::{sort, sorts};
-use route::{RouteMode, PortId, Route, RouteId, Routes};
+use route::{PortId, Route, RouteId, RouteMode, Routes};
 use std::collections::{HashMap, HashSet};
 
 /// The data path of a route, and the reasons against faster ones.
@@ -67,7 +67,11 @@ struct PathCandidate {
 /// Returns the fastest data path for each route, by [`RouteId`]. `interfaces` are the Linux
 /// interfaces of the ports, by [`PortId`]; `None` for a port that is not a Linux interface.
 #[must_use]
-pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &HostMachine) -> Vec<PathChoice> {
+pub fn choose(
+    routes: &Routes,
+    interfaces: &[Option<String>],
+    machine: &HostMachine,
+) -> Vec<PathChoice> {
     let groups = groups(routes, interfaces, machine);
     let no_xl: Vec<bool> = routes
         .routes
@@ -150,7 +154,11 @@ fn fastest(
 
 /// Returns the routes of one data path, in their order, with their numbers among all routes.
 #[must_use]
-pub fn part(routes: &Routes, choices: &[PathChoice], data_path: DataPath) -> (Routes, Vec<RouteId>) {
+pub fn part(
+    routes: &Routes,
+    choices: &[PathChoice],
+    data_path: DataPath,
+) -> (Routes, Vec<RouteId>) {
     let without_xl = kernel_path(data_path).is_some_and(KernelPath::without_xl);
     let ids = (0..).map(RouteId).zip(routes.routes.iter().zip(choices));
     let (ids, chosen) = ids

@@ -136,7 +136,8 @@ impl InstanceHold {
     /// descriptor until its exec, and keeps the name until then. This function waits for the end of
     /// the transition.
     pub(crate) fn new(name: &str) -> Result<Self, InstanceHeld> {
-        let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).map_err(InstanceHeld::Failed)?;
+        let address =
+            SocketAddrUnix::new_abstract_name(name.as_bytes()).map_err(InstanceHeld::Failed)?;
         let fd = socket().map_err(InstanceHeld::Failed)?;
         for _ in 0..CHANGES_HANDS {
             match bind(&fd, &address) {
@@ -217,12 +218,12 @@ mod tests {
 
     #[test]
     fn marks_stay_the_same_for_ever() {
-        assert_eq!(Instance::new("").uid(1), 0x9CD9_0001);
-        assert_eq!(Instance::new("gateway").uid(0xFFFF), 0xA633_FFFF);
+        assert_eq!(GatewayInstance::new("").uid(1), 0x9CD9_0001);
+        assert_eq!(GatewayInstance::new("gateway").uid(0xFFFF), 0xA633_FFFF);
         let one = GatewayInstance::new("one");
         assert!(one.owns(one.uid(7)));
-        assert!(!one.owns(Instance::new("two").uid(7)) && !one.owns(0) && !one.owns(7));
-        assert!(Instance::any_owns(one.uid(7)) && !Instance::any_owns(7));
+        assert!(!one.owns(GatewayInstance::new("two").uid(7)) && !one.owns(0) && !one.owns(7));
+        assert!(GatewayInstance::any_owns(one.uid(7)) && !GatewayInstance::any_owns(7));
     }
 
     #[test]
@@ -274,7 +275,9 @@ mod tests {
             // This applies to this thread only.
             let user = rustix::process::Uid::from_raw(65534);
             rustix::thread::set_thread_uid(user).unwrap();
-            GatewayInstance::new("taken by another user").hold("bpf").unwrap()
+            GatewayInstance::new("taken by another user")
+                .hold("bpf")
+                .unwrap()
         });
         let hold = held.join().unwrap();
         let Err(InstanceHeld::Foreign(holder)) = instance.hold("bpf") else {

@@ -3,7 +3,7 @@
 //! BPF and can-gw each implement [`KernelPath`]; [`KERNEL_PATHS`](crate::KERNEL_PATHS) lists both.
 
 use crate::RouteCounts;
-use crate::bpf::{self, ListedTable, BpfOptions};
+use crate::bpf::{self, BpfOptions, ListedTable};
 use crate::cangw::{self, ListedRule};
 use crate::data_path::DataPath;
 use crate::instance::GatewayInstance;

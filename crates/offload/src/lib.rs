@@ -27,7 +27,7 @@ mod machine;
 pub use counts::RouteCounts;
 pub use data_path::DataPath;
 pub use instance::{ForeignHolder, GatewayInstance};
-pub use kernel_path::{PathAssignment, Error, KernelPath, PathListing, PathReport, PathRun};
+pub use kernel_path::{Error, KernelPath, PathAssignment, PathListing, PathReport, PathRun};
 pub use kernel_paths::{KERNEL_PATHS, kernel_path};
 pub use linux::link::{NetLink, NetLinks};
 pub use linux::with_causes;

@@ -32,10 +32,10 @@ mod test_port;
 pub use figures::RoundTrips;
 pub use live::LiveCounts;
 pub use master::{MasterCounts, PingMaster, RoundTrip};
-pub use party::{PartyRole, PingParty, PartyEnd, PingSettings, play};
+pub use party::{PartyEnd, PartyRole, PingParty, PingSettings, play};
 pub use plan::{LONGEST_TIMEOUT, PingPlan, PlanError, bus_time};
 pub use rate::bit_rate;
-pub use slave::{SlaveCounts, PingSlave};
+pub use slave::{PingSlave, SlaveCounts};
 pub use stop::StopHandle;
 
 use frame::Nanos;

@@ -3,7 +3,7 @@
 use crate::slave::{BUDGET, only, take};
 use crate::{NextCall, PingPlan, number};
 use frame::{Frame, Nanos};
-use port::{FrameInterest, OutgoingFrame, PortError, Receive, TransmitRefusal, Transmit};
+use port::{FrameInterest, OutgoingFrame, PortError, Receive, Transmit, TransmitRefusal};
 use std::collections::VecDeque;
 
 /// The number of last lost round trips that are remembered, to distinguish a late answer from a

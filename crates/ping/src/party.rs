@@ -1,7 +1,9 @@
 //! Masters and slaves with their ports, in threads that wait for frames.
 
 use crate::player::{PartyPlayer, PlayerRole};
-use crate::{SlaveCounts, MasterCounts, LiveCounts, NextCall, PingPlan, RoundTrip, RoundTrips, StopHandle};
+use crate::{
+    LiveCounts, MasterCounts, NextCall, PingPlan, RoundTrip, RoundTrips, SlaveCounts, StopHandle,
+};
 use frame::Nanos;
 use linux::poll::PollSet;
 use linux::schedule::{lock_memory, schedule_fifo};
@@ -76,7 +78,10 @@ pub fn play(
     stop: &StopHandle,
     live: &[LiveCounts],
 ) -> (Vec<PartyEnd>, Vec<String>) {
-    let masters = parties.iter().filter(|p| p.part == PartyRole::Master).count();
+    let masters = parties
+        .iter()
+        .filter(|p| p.part == PartyRole::Master)
+        .count();
     let mut run = SharedRun {
         settings,
         stop,
@@ -152,7 +157,10 @@ impl SharedRun<'_> {
     }
 
     /// Does the work of a thread.
-    fn group(&self, mut group: Vec<(usize, PartyPlayer<'_>)>) -> (Vec<(usize, PartyEnd)>, Option<String>) {
+    fn group(
+        &self,
+        mut group: Vec<(usize, PartyPlayer<'_>)>,
+    ) -> (Vec<(usize, PartyEnd)>, Option<String>) {
         let said = self.prepare();
         for (_, player) in &mut group {
             player.begin();

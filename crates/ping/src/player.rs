@@ -1,7 +1,8 @@
 //! A master or a slave with its port, as its thread has it.
 
 use crate::{
-    SlaveCounts, MasterCounts, LiveCounts, PingMaster, NextCall, PartyRole, PingParty, PingPlan, PartyEnd, RoundTrip, RoundTrips,
+    LiveCounts, MasterCounts, NextCall, PartyEnd, PartyRole, PingMaster, PingParty, PingPlan,
+    RoundTrip, RoundTrips, SlaveCounts,
 };
 use crate::{PingSettings, PingSlave};
 use frame::Nanos;
@@ -61,7 +62,11 @@ impl AskingMaster<'_> {
 }
 
 impl<'a> PartyPlayer<'a> {
-    pub(crate) fn new(party: PingParty, settings: PingSettings, live: Option<&'a LiveCounts>) -> Self {
+    pub(crate) fn new(
+        party: PingParty,
+        settings: PingSettings,
+        live: Option<&'a LiveCounts>,
+    ) -> Self {
         let role = match party.part {
             PartyRole::Master => PlayerRole::Master(Box::new(AskingMaster {
                 master: PingMaster::new(&party.name, party.plan),

@@ -2,10 +2,10 @@
 //! data tool.
 
 use crate::plan::on_the_bus;
-use crate::{PartyRole, PartyEnd};
+use crate::{PartyEnd, PartyRole};
 use frame::Kind;
 use frame::wire::BitRate;
-use probe::{RunDescription, IncomingFrame, SentCopy, FrameRecord, RunResults, Status};
+use probe::{FrameRecord, IncomingFrame, RunDescription, RunResults, SentCopy, Status};
 
 /// The events that the time stamps of a round trip mark. No other results have this description.
 pub const STAMP: &str =

@@ -2,7 +2,10 @@
 
 use crate::{NextCall, PingPlan};
 use frame::{CanId, Frame, FrameRef, Nanos};
-use port::{InterestIds, FrameInterest, OutgoingFrame, PortError, RawFilter, Receive, TransmitRefusal, Transmit};
+use port::{
+    FrameInterest, InterestIds, OutgoingFrame, PortError, RawFilter, Receive, Transmit,
+    TransmitRefusal,
+};
 
 /// The maximum number of frames that are taken at once.
 pub(crate) const BUDGET: usize = 16;
@@ -72,7 +75,9 @@ impl PingSlave {
             };
             match transmit.transmit(clock(), OutgoingFrame::new(answer, 0)) {
                 Ok(_) => self.counts.answered += 1,
-                Err(TransmitRefusal::Full | TransmitRefusal::Down | TransmitRefusal::Unsupported) => {
+                Err(
+                    TransmitRefusal::Full | TransmitRefusal::Down | TransmitRefusal::Unsupported,
+                ) => {
                     self.counts.unanswered += 1;
                 }
             }

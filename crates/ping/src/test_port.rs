@@ -2,8 +2,8 @@
 
 use frame::{Frame, Nanos};
 use port::{
-    Accepted, FlushReport, OutgoingFrame, PortError, Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport,
-    ReceiveStamp, Transmit, TxCounters,
+    Accepted, FlushReport, OutgoingFrame, PortError, Receive, ReceiveStamp, ReceivedFrame,
+    RxCounters, RxReport, Transmit, TransmitRefusal, TxCounters,
 };
 use std::collections::VecDeque;
 
@@ -87,7 +87,11 @@ impl Receive for WaitingFrames {
 }
 
 impl Transmit for SentFrames {
-    fn transmit(&mut self, _: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         if let Some(why) = self.refuse {
             return Err(why);
         }

@@ -1,8 +1,8 @@
 //! `[ports.NAME.faults]`: faults that are injected, to test how other programs cope with them.
 
 use crate::{Halves, PortError};
-use config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable};
-use engine::wrap::{FaultChances, ChancesError, FaultyHalf};
+use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, ValueShape};
+use engine::wrap::{ChancesError, FaultChances, FaultyHalf};
 
 /// The faults that are injected on a port. The same seed, port name and frames give the same
 /// faults.
@@ -17,7 +17,11 @@ pub struct PortFaults {
 }
 
 /// The key of a fault, its description for `cangate check`, and its field of the chances.
-type Fault = (&'static str, &'static str, fn(&mut FaultChances) -> &mut f64);
+type Fault = (
+    &'static str,
+    &'static str,
+    fn(&mut FaultChances) -> &mut f64,
+);
 
 const ON_RECEIVING: [Fault; 3] = [
     ("drop", "dropped", |c| &mut c.drop),
@@ -36,7 +40,11 @@ impl PortFaults {
     pub(crate) fn key() -> KeySpec {
         let side = |known: &[Fault]| {
             let chance = |(name, ..): &Fault| {
-                KeySpec::new(name, ValueShape::Number(0.0..=1.0), "The chance, from 0 to 1.")
+                KeySpec::new(
+                    name,
+                    ValueShape::Number(0.0..=1.0),
+                    "The chance, from 0 to 1.",
+                )
             };
             ValueShape::Table(known.iter().map(chance).collect())
         };
@@ -136,9 +144,10 @@ impl PortFaults {
             what: "faults cannot be injected".to_owned(),
             source: Some(error.into()),
         };
-        let rx = FaultyHalf::new(rx, self.receive, mixed(self.seed, port, "receive")).map_err(wrong)?;
-        let tx =
-            FaultyHalf::new(tx, self.transmit, mixed(self.seed, port, "transmit")).map_err(wrong)?;
+        let rx =
+            FaultyHalf::new(rx, self.receive, mixed(self.seed, port, "receive")).map_err(wrong)?;
+        let tx = FaultyHalf::new(tx, self.transmit, mixed(self.seed, port, "transmit"))
+            .map_err(wrong)?;
         Ok((Box::new(rx), Box::new(tx)))
     }
 }
@@ -177,7 +186,7 @@ fn mixed(seed: u64, port: &str, side: &str) -> u64 {
 mod tests {
     use super::*;
     use crate::{NullReceiver, NullTransmitter};
-    use config::{TomlDocument, SourceText};
+    use config::{SourceText, TomlDocument};
     use std::collections::HashSet;
 
     fn parse(text: &str) -> (Option<PortFaults>, Vec<String>) {

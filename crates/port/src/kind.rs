@@ -5,7 +5,7 @@ use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
 use config::TomlValue;
-use config::{Diagnostics, KeySpec, ValueShape, TomlTable};
+use config::{Diagnostics, KeySpec, TomlTable, ValueShape};
 use frame::Kind;
 use std::any::Any;
 use std::fmt::Debug;
@@ -202,7 +202,11 @@ pub fn queue(table: &mut TomlTable<'_>, default: u32, found: &mut Diagnostics) -
 /// Returns the key that [`queue()`] reads.
 #[must_use]
 pub fn queue_key(about: &'static str) -> KeySpec {
-    KeySpec::new("queue", ValueShape::Integer(1..=i64::from(LONGEST_QUEUE)), about)
+    KeySpec::new(
+        "queue",
+        ValueShape::Integer(1..=i64::from(LONGEST_QUEUE)),
+        about,
+    )
 }
 
 /// Returns the keys of bit rates and sample points, which several kinds have; each kind reads them

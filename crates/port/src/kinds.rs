@@ -1,7 +1,7 @@
 //! The list of the kinds of port.
 
 use crate::{PortFaults, PortKind};
-use config::{SpannedValue, Diagnostic, Diagnostics, KeySpec, ValueShape, TomlValue, did_you_mean};
+use config::{Diagnostic, Diagnostics, KeySpec, SpannedValue, TomlValue, ValueShape, did_you_mean};
 use std::env::consts::ARCH;
 use std::fmt;
 use std::sync::Arc;
@@ -276,7 +276,7 @@ pub(crate) use kinds;
 mod tests {
     use super::*;
     use crate::PortSpec;
-    use config::{TomlDocument, SourceText};
+    use config::{SourceText, TomlDocument};
 
     const EACH: [&str; 8] = [
         "socketcan",

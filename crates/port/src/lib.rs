@@ -56,18 +56,18 @@ kinds::kinds! {
 }
 
 pub use engine::{
-    Accepted, FlushReport, InterestIds, FrameInterest, LinkState, NullReceiver, NullTransmitter, OutgoingFrame, PortError,
-    RawFilter, Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Token,
-    Transmit, TxCounters,
+    Accepted, FlushReport, FrameInterest, InterestIds, LinkState, NullReceiver, NullTransmitter,
+    OutgoingFrame, PortError, RawFilter, Receive, ReceiveStamp, ReceivedFrame, RxCounters,
+    RxReport, StampSource, Token, Transmit, TransmitRefusal, TxCounters,
 };
 pub use faults::PortFaults;
 pub use kind::{
-    ComparableSettings, LONGEST_NAME, LONGEST_QUEUE, FramePassage, PlacedPort, PortKind, PortSettings, FileOrStream,
-    queue, queue_key,
+    ComparableSettings, FileOrStream, FramePassage, LONGEST_NAME, LONGEST_QUEUE, PlacedPort,
+    PortKind, PortSettings, queue, queue_key,
 };
-pub use kinds::{PortKinds, LeftOut};
+pub use kinds::{LeftOut, PortKinds};
 pub use opener::{AtStart, PortOpener};
 pub use pace::SourcePace;
-pub use queueing::{QueueSize, QueueSettings};
+pub use queueing::{QueueSettings, QueueSize};
 pub use spec::PortSpec;
 pub use wait::{Halves, PollReceive, PollTransmit, PortWait};

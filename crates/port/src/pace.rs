@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn speeds_that_make_no_sense() {
         for speed in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-9, 1e9] {
-            assert_eq!(Pace::scaled(0, 0, speed), None, "{speed}");
+            assert_eq!(SourcePace::scaled(0, 0, speed), None, "{speed}");
         }
     }
 
@@ -89,7 +89,7 @@ mod tests {
             clock in 0u64..1 << 40, start in 0u64..1 << 40, ahead in 1u64..1 << 50,
             speed in 0.001f64..1000.0,
         ) {
-            let pace = Pace::scaled(clock, start, speed).unwrap();
+            let pace = SourcePace::scaled(clock, start, speed).unwrap();
             let due = pace.to_clock(start + ahead);
             prop_assert!(pace.to_source(due) >= start + ahead);
             prop_assert!(pace.to_source(due - 1) < start + ahead);

@@ -1,8 +1,8 @@
 //! `order`, `max_age` and `when_full` of `[ports.NAME]`: the rules of the transmit queue.
 
 use crate::{Halves, PortSettings};
-use config::{Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable, TomlValue};
-use engine::wrap::{QueueOrder, QueuedTransmitter, QueueRules, WhenFull, Witness};
+use config::{Diagnostics, KeyMisnomer, KeySpec, TomlTable, TomlValue, ValueShape};
+use engine::wrap::{QueueOrder, QueueRules, QueuedTransmitter, WhenFull, Witness};
 use frame::Nanos;
 use std::time::Duration;
 
@@ -26,7 +26,10 @@ pub struct QueueSettings {
     pub when_full: WhenFull,
 }
 
-const ORDERS: [(&str, QueueOrder); 2] = [("fifo", QueueOrder::Fifo), ("priority", QueueOrder::Priority)];
+const ORDERS: [(&str, QueueOrder); 2] = [
+    ("fifo", QueueOrder::Fifo),
+    ("priority", QueueOrder::Priority),
+];
 const WHEN_FULL: [(&str, WhenFull); 3] = [
     ("refuse", WhenFull::Refuse),
     ("drop-oldest", WhenFull::DropOldest),
@@ -45,19 +48,19 @@ impl QueueSettings {
     #[must_use]
     pub fn all_keys() -> Vec<KeySpec> {
         vec![
-            Key::new(
+            KeySpec::new(
                 "order",
-                Shape::words(&ORDERS),
+                ValueShape::words(&ORDERS),
                 "In which order frames leave: as they came, or the lowest ID first.",
             ),
-            Key::new(
+            KeySpec::new(
                 "max_age",
-                Shape::Duration,
+                ValueShape::Duration,
                 "A frame that has waited so long is dropped and counted as expired.",
             ),
-            Key::new(
+            KeySpec::new(
                 "when_full",
-                Shape::words(&WHEN_FULL),
+                ValueShape::words(&WHEN_FULL),
                 "What happens when a frame comes and the queue is full.",
             ),
         ]

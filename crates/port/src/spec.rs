@@ -6,7 +6,7 @@ use crate::kinds::PortKinds;
 use crate::opener::PortOpener;
 use crate::queueing::{self, QueueSettings};
 use crate::{Halves, PortError};
-use config::{SpannedValue, Diagnostic, Diagnostics, KeyMisnomer, TomlTable};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, SpannedValue, TomlTable};
 use std::sync::Arc;
 
 /// Names of `kind` in python-can and other tools.

@@ -78,7 +78,8 @@ fn from_log_to_log() -> u64 {
     let count = allocations(|| {
         for _ in 0..20 {
             rx.receive(0, 50, &mut |r| {
-                tx.transmit(0, OutgoingFrame::new(r.frame, r.token)).unwrap();
+                tx.transmit(0, OutgoingFrame::new(r.frame, r.token))
+                    .unwrap();
                 forwarded += 1;
             })
             .unwrap();

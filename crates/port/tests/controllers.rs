@@ -4,14 +4,14 @@
 
 mod sharing;
 
-use bus::{ErrorKind, FrameFault, FaultTime};
+use bus::{ErrorKind, FaultTime, FrameFault};
 use frame::{Frame, Nanos, wire};
 use port::LinkState;
 use port::controllers::{ControllerSettings, RightsText, rules};
 use port::embedded::BusSettings;
 use sharing::machine::wait;
 use sharing::{Lab, everything};
-use vcontroller::{SendBudget, BudgetUnit};
+use vcontroller::{BudgetUnit, SendBudget};
 
 const BITRATE: u32 = 500_000;
 /// A bit, ns.
@@ -161,7 +161,9 @@ fn bus_off_is_the_controllers_and_all_machines_are_told() {
     let bus = lab.world.find("body").unwrap();
     for start in 0..40 {
         let fault = FrameFault::new(ErrorKind::Bit);
-        lab.world.inject(bus, FaultTime::Start(start), fault).unwrap();
+        lab.world
+            .inject(bus, FaultTime::Start(start), fault)
+            .unwrap();
     }
     lab.send(0, "100#");
     lab.send(1, "200#");

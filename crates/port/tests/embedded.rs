@@ -1,10 +1,12 @@
 //! Gateway nodes on embedded buses.
 #![allow(clippy::unwrap_used)]
 
-use bus::{BusConfig, DropReason, ErrorKind, NodeEvent, FrameFault, BusFaults, NodeConfig, FaultTime};
+use bus::{
+    BusConfig, BusFaults, DropReason, ErrorKind, FaultTime, FrameFault, NodeConfig, NodeEvent,
+};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos};
-use port::embedded::{BusIndex, BusReceive, BusTransmit, TesterNode, BusWorld, WorldError};
-use port::{OutgoingFrame, SourcePace, Receive, TransmitRefusal, RxReport, StampSource, Transmit};
+use port::embedded::{BusIndex, BusReceive, BusTransmit, BusWorld, TesterNode, WorldError};
+use port::{OutgoingFrame, Receive, RxReport, SourcePace, StampSource, Transmit, TransmitRefusal};
 use proptest::prelude::*;
 
 fn frame(id: u32, data: &[u8]) -> Frame {
@@ -185,20 +187,24 @@ fn what_a_node_cannot_send_is_refused() {
     let mut xl = FrameBuf::new();
     xl.reset(Header::new(Kind::Xl, CanId::from_raw(1), 1).unwrap());
     for frame in [fd.view(), error.view(), xl.view()] {
-        assert_eq!(refuse(frame), Err(Refused::Unsupported), "{frame:?}");
+        assert_eq!(
+            refuse(frame),
+            Err(TransmitRefusal::Unsupported),
+            "{frame:?}"
+        );
     }
     assert!(refuse(frame(1, &[]).view()).is_ok());
 
     let both = world.bus("fd", BusConfig::fd(500_000, 2_000_000)).unwrap();
     let (_, mut tx) = world.attach(both, NodeConfig::new("g")).unwrap();
-    assert!(tx.transmit(0, Outgoing::new(fd.view(), 0)).is_ok());
+    assert!(tx.transmit(0, OutgoingFrame::new(fd.view(), 0)).is_ok());
     let quiet = NodeConfig {
         listen_only: true,
         ..NodeConfig::new("quiet")
     };
     let (_, mut tx) = world.attach(both, quiet).unwrap();
     let refused = tx.transmit(0, OutgoingFrame::new(fd.view(), 0));
-    assert_eq!(refused, Err(Refused::Unsupported));
+    assert_eq!(refused, Err(TransmitRefusal::Unsupported));
 }
 
 #[test]
@@ -216,12 +222,12 @@ fn a_full_queue_refuses_until_a_frame_is_gone() {
     for _ in 0..3 {
         assert!(offer(&mut tx, 0).is_ok());
     }
-    assert_eq!(offer(&mut tx, 0), Err(Refused::Full));
+    assert_eq!(offer(&mut tx, 0), Err(TransmitRefusal::Full));
     assert_eq!(tx.flush(0).unwrap().sent, 3);
-    assert_eq!(offer(&mut tx, 0), Err(Refused::Full));
+    assert_eq!(offer(&mut tx, 0), Err(TransmitRefusal::Full));
     world.run_until(100_000, &mut |_, _| {});
     assert!(offer(&mut tx, 100_000).is_ok());
-    assert_eq!(offer(&mut tx, 100_000), Err(Refused::Full));
+    assert_eq!(offer(&mut tx, 100_000), Err(TransmitRefusal::Full));
     let counters = tx.counters();
     assert_eq!((counters.taken, counters.sent, counters.held), (4, 1, 3));
 }
@@ -246,7 +252,7 @@ fn bus_off_loses_what_is_held_and_refuses_more() {
     world.run_until(100_000_000, &mut |_, event| {
         dropped += u64::from(matches!(
             event,
-            Event::Dropped {
+            NodeEvent::Dropped {
                 why: DropReason::BusOff,
                 ..
             }
@@ -255,7 +261,7 @@ fn bus_off_loses_what_is_held_and_refuses_more() {
     assert_eq!(dropped, 5);
     assert_eq!(tx.counters().lost, 5);
     let mut offer = |now| tx.transmit(now, OutgoingFrame::new(frame(1, &[]).view(), 0));
-    assert_eq!(offer(100_000_000), Err(Refused::Down));
+    assert_eq!(offer(100_000_000), Err(TransmitRefusal::Down));
     let node = tx.node();
     world.restart(BusIndex(0), node).unwrap();
     world.run_until(200_000_000, &mut |_, _| {});
@@ -337,8 +343,8 @@ proptest! {
         one_shot in any::<bool>(), queue in 0usize..6, mailboxes in 1u8..4,
         restart in prop_oneof![Just(None), Just(Some(1_000_000))],
     ) {
-        let world = World::new();
-        let faults = Faults { per_frame, ..Faults::default() };
+        let world = BusWorld::new();
+        let faults = BusFaults { per_frame, ..BusFaults::default() };
         let config = BusConfig { seed, faults, ..BusConfig::classic(1_000_000) };
         let bus = world.bus("a", config).unwrap();
         let rival = tester(&world, 0);
@@ -348,8 +354,8 @@ proptest! {
         let (mut now, mut accepted, mut sent, mut dropped) = (0, 0, 0, 0);
         let run = |t, sent: &mut u64, dropped: &mut u64| world.run_until(t, &mut |_, event| {
             match event {
-                Event::Frame { node, .. } if *node == id => *sent += 1,
-                Event::Dropped { node, .. } if *node == id => *dropped += 1,
+                NodeEvent::Frame { node, .. } if *node == id => *sent += 1,
+                NodeEvent::Dropped { node, .. } if *node == id => *dropped += 1,
                 _ => {}
             }
         });
@@ -358,7 +364,7 @@ proptest! {
             match op {
                 Op::Offer(number, n) => {
                     let frame = frame(number, &[0x55; 8][..n]);
-                    if tx.transmit(now, Outgoing::new(frame.view(), 0)).is_ok() {
+                    if tx.transmit(now, OutgoingFrame::new(frame.view(), 0)).is_ok() {
                         accepted += 1;
                         unflushed += 1;
                     }

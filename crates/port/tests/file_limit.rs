@@ -24,7 +24,8 @@ fn the_begun_line_is_taken_off() {
     let mut sink = LogSink::create("out", &path, config).unwrap();
     let frame = Frame::classic(CanId::from_raw(0x123), &[1, 2]).unwrap();
     for _ in 0..100 {
-        sink.transmit(0, OutgoingFrame::new(frame.view(), 0)).unwrap();
+        sink.transmit(0, OutgoingFrame::new(frame.view(), 0))
+            .unwrap();
     }
     let line = "(0000000000.000000) can0 123#0102\n".len() as u64;
     let limit = Rlimit {
@@ -47,7 +48,8 @@ fn the_begun_line_is_taken_off() {
         assert_eq!(sink.retry_at(), Some(at));
         let early = sink.transmit(at - 1, OutgoingFrame::new(frame.view(), 0));
         assert_eq!(early, Err(port::TransmitRefusal::Down));
-        sink.transmit(at, OutgoingFrame::new(frame.view(), 0)).unwrap();
+        sink.transmit(at, OutgoingFrame::new(frame.view(), 0))
+            .unwrap();
         assert_eq!(sink.retry_at(), None);
         sink.flush(at)
     };

@@ -3,7 +3,7 @@
 
 use frame::{CanId, Frame};
 use port::log::{FileFormat, LogReader, LogSettings, RotationRule};
-use port::{Halves, PortOpener, OutgoingFrame, PollTransmit, PortSpec, FileOrStream};
+use port::{FileOrStream, Halves, OutgoingFrame, PollTransmit, PortOpener, PortSpec};
 use proptest::prelude::*;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -33,7 +33,8 @@ fn started(path: &Path, settings: LogSettings) -> Box<dyn PollTransmit> {
 fn send(tx: &mut dyn PollTransmit, now: u64, numbers: std::ops::Range<u32>) {
     for number in numbers {
         let frame = Frame::classic(CanId::from_raw(0x123), &number.to_be_bytes()).unwrap();
-        tx.transmit(now, OutgoingFrame::new(frame.view(), 0)).unwrap();
+        tx.transmit(now, OutgoingFrame::new(frame.view(), 0))
+            .unwrap();
     }
 }
 
@@ -235,7 +236,7 @@ proptest! {
         if earlier {
             fs::write(&path, "(0.000000) can0 123#FFFFFFFF\n").unwrap();
         }
-        let rotate = Some(Rotate { size, every, keep: None });
+        let rotate = Some(RotationRule { size, every, keep: None });
         let mut sink = started(&path, LogSettings { rotate, ..LogSettings::default() });
         let (mut now, mut sent) = (0, 0);
         for (frames, pause) in batches {
@@ -254,7 +255,7 @@ proptest! {
                 prop_assert!(bytes.len() as u64 <= size || lines == 1, "{}", bytes.len());
             }
             let stamps: Vec<u64> = LogReader::new(&bytes[..], "f")
-                .of(Some(Format::Log))
+                .of(Some(FileFormat::Log))
                 .map(|entry| entry.unwrap().logged.ns)
                 .collect();
             if let (Some(every), Some(first), Some(last)) = (every, stamps.first(), stamps.last()) {

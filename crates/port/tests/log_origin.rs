@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use port::log::LogSettings;
-use port::{PortOpener, PollReceive, PortSettings, FileOrStream};
+use port::{FileOrStream, PollReceive, PortOpener, PortSettings};
 use std::path::Path;
 
 /// One recording of two buses, each request with its answer.

@@ -3,7 +3,10 @@
 
 use frame::{CanId, Frame, FrameBuf, Header, Kind, XlFields, flags};
 use port::log::{InterfaceName, LogReader, LogSink, SinkConfig};
-use port::{OutgoingFrame, PollTransmit, PortError, TransmitRefusal, ReceiveStamp, StampSource, Transmit, TxCounters};
+use port::{
+    OutgoingFrame, PollTransmit, PortError, ReceiveStamp, StampSource, Transmit, TransmitRefusal,
+    TxCounters,
+};
 use std::fs::File;
 use std::io::{PipeReader, Read};
 use std::os::fd::OwnedFd;
@@ -48,7 +51,8 @@ fn a_log_that_is_moved_away_or_removed_goes_on_in_a_new_file() {
     let mut sink = LogSink::create("out", &path, config).unwrap();
     let mut send = |now: u64| {
         let frame = Frame::classic(CanId::from_raw(0x123), &[]).unwrap();
-        sink.transmit(now, OutgoingFrame::new(frame.view(), 0)).unwrap();
+        sink.transmit(now, OutgoingFrame::new(frame.view(), 0))
+            .unwrap();
         sink.flush(now).unwrap();
         Transmit::remarks(&sink).join("")
     };
@@ -143,7 +147,7 @@ fn a_full_disk_is_an_error_that_names_the_file() {
     );
     assert_eq!(cause(error), std::io::ErrorKind::StorageFull);
     let refused = sink.transmit(0, OutgoingFrame::new(frame(4, &[]).view(), 0));
-    assert_eq!(refused, Err(Refused::Down));
+    assert_eq!(refused, Err(TransmitRefusal::Down));
     let counters = sink.counters();
     assert_eq!((counters.taken, counters.lost, counters.held), (3, 3, 0));
     assert!(sink.flush(0).is_ok(), "said once");
@@ -217,10 +221,10 @@ fn a_full_buffer_refuses_and_takes_again() {
         assert!(taken < 100_000, "memory is bounded");
     }
     assert_eq!(
-        sink.transmit(0, Outgoing::new(long.view(), 0)),
-        Err(Refused::Full)
+        sink.transmit(0, OutgoingFrame::new(long.view(), 0)),
+        Err(TransmitRefusal::Full)
     );
     assert!(sink.flush(0).unwrap().sent > 0);
-    assert!(sink.transmit(0, Outgoing::new(long.view(), 0)).is_ok());
+    assert!(sink.transmit(0, OutgoingFrame::new(long.view(), 0)).is_ok());
     assert!(adds_up(sink.counters()));
 }

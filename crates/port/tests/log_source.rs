@@ -4,7 +4,8 @@
 use frame::FrameBuf;
 use frame::text::parse_line;
 use port::log::{
-    BadLines, FileFormat, InterfaceName, LogError, LogReader, LogSource, OnFull, ReplaySpeed, SourceConfig,
+    BadLines, FileFormat, InterfaceName, LogError, LogReader, LogSource, OnFull, ReplaySpeed,
+    SourceConfig,
 };
 use port::{FrameInterest, PollReceive, Receive, RxReport};
 use proptest::prelude::*;
@@ -308,14 +309,14 @@ proptest! {
             bytes.push(b'\n');
         }
         let (frames, bad) = one_by_one(&lines);
-        let wanted = Interest { error_frames: true, ..Interest::default() };
+        let wanted = FrameInterest { error_frames: true, ..FrameInterest::default() };
 
         let mut source = source(&bytes, FAST);
         source.set_interest(&wanted).unwrap();
         prop_assert_eq!(drain(&mut source, budget), frames.clone());
         prop_assert_eq!(source.counters().malformed, bad);
 
-        let mut reader = LogReader::new(&bytes[..], "log").of(Some(Format::Log));
+        let mut reader = LogReader::new(&bytes[..], "log").of(Some(FileFormat::Log));
         let read: Vec<String> = reader.by_ref().flatten().map(|entry| {
             format!("{}@{}:{}", entry.frame.view(), entry.logged.ns, entry.logged.place.number())
         }).collect();
@@ -329,7 +330,7 @@ proptest! {
         let bytes = lines.join(&b'\n');
         let (frames, _) = one_by_one(&lines);
         let (mut source, mut writer) = piped(FAST);
-        source.set_interest(&Interest { error_frames: true, ..Interest::default() }).unwrap();
+        source.set_interest(&FrameInterest { error_frames: true, ..FrameInterest::default() }).unwrap();
         let mut got = Vec::new();
         for piece in bytes.chunks(step) {
             writer.write_all(piece).unwrap();

@@ -3,7 +3,7 @@
 
 use frame::{CanId, Frame, FrameBuf, Header, Kind, XlFields};
 use port::log::{LogSettings, LogSource, ReplaySpeed, SourceConfig};
-use port::{Halves, PortOpener, OutgoingFrame, PollTransmit, PortSpec, Receive, FileOrStream};
+use port::{FileOrStream, Halves, OutgoingFrame, PollTransmit, PortOpener, PortSpec, Receive};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::File;
 use std::io::{Read, Write};

@@ -5,7 +5,7 @@ use frame::{CanId, Frame};
 use port::embedded::BusSettings;
 use port::log::{LogSettings, ReplaySpeed};
 use port::socketcan::SocketCanSettings;
-use port::{PortOpener, OutgoingFrame, PortSpec, TransmitRefusal, FileOrStream};
+use port::{FileOrStream, OutgoingFrame, PortOpener, PortSpec, TransmitRefusal};
 use std::path::PathBuf;
 
 fn bus(name: &str, bitrate: u32) -> PortSpec {
@@ -65,7 +65,8 @@ fn ports_of_one_bus_hear_one_another_in_real_time() {
 fn a_port_alone_on_its_bus_is_acknowledged() {
     let mut opener = PortOpener::new(0, 0);
     let (mut rx, mut tx) = bus("alone", 500_000).open(&mut opener).unwrap();
-    tx.transmit(0, OutgoingFrame::new(frame(1).view(), 0)).unwrap();
+    tx.transmit(0, OutgoingFrame::new(frame(1).view(), 0))
+        .unwrap();
     tx.flush(0).unwrap();
     rx.receive(10_000_000, 10, &mut |_| {}).unwrap();
     assert_eq!(tx.counters().sent, 1);
@@ -122,7 +123,8 @@ fn a_log_that_is_opened_again_is_continued_and_a_new_run_begins_it_anew() {
         let (_, mut new) = log(None, Some(path.clone())).open(opener).unwrap();
         opener.start().unwrap();
         for (tx, id) in [(&mut new, ids[0]), (&mut old, ids[1])] {
-            tx.transmit(0, OutgoingFrame::new(frame(id).view(), 0)).unwrap();
+            tx.transmit(0, OutgoingFrame::new(frame(id).view(), 0))
+                .unwrap();
             tx.flush(0).unwrap();
         }
         std::fs::read_to_string(&path).unwrap()

@@ -1,14 +1,14 @@
 //! The settings of a port in `gateway.toml`, for every kind.
 #![allow(clippy::unwrap_used)]
 
-use config::{Diagnostics, TomlDocument, SourceText};
+use config::{Diagnostics, SourceText, TomlDocument};
 use frame::wire::BitRate;
 use linux::link::LinkSetup;
 use port::direct::{DirectSettings, DriveMode};
 use port::embedded::BusSettings;
 use port::log::{LogSettings, OnFull, ReplaySpeed, RotationRule};
 use port::socketcan::{OptimiseFor, ReceiveBy, SocketCanSettings, TransmitBy};
-use port::{PortKinds, PortSpec, PortSettings, FileOrStream};
+use port::{FileOrStream, PortKinds, PortSettings, PortSpec};
 use std::sync::Arc;
 
 fn read(text: &str) -> (Option<PortSpec>, Vec<String>) {
@@ -68,10 +68,10 @@ fn defaults() {
     assert_eq!(
         &*good("[ports.l]\nkind = 'log'\nread = '-'"),
         &*settings(LogSettings {
-            read: Some(Stream::Standard),
+            read: Some(FileOrStream::Standard),
             write: None,
             interface: None,
-            pace: Replay::Original,
+            pace: ReplaySpeed::Original,
             ..LogSettings::default()
         })
     );
@@ -140,7 +140,7 @@ fn every_key() {
             xl: true,
             queue: 5,
             receive_buffer: Some(65_536),
-            optimise: Some(Optimise::Cpu),
+            optimise: Some(OptimiseFor::Cpu),
             receive: Some(ReceiveBy::Read),
             transmit: Some(TransmitBy::Ring),
             qdisc_bypass: true,
@@ -164,10 +164,10 @@ fn every_key() {
             "[ports.p]\nkind = 'log'\nread = 'a.log'\nwrite = '-'\ninterface = 'can0'\npace = 2"
         ),
         &*settings(LogSettings {
-            read: Some(Stream::File("a.log".into())),
-            write: Some(Stream::Standard),
+            read: Some(FileOrStream::File("a.log".into())),
+            write: Some(FileOrStream::Standard),
             interface: Some("can0".into()),
-            pace: Replay::Scaled(2.0),
+            pace: ReplaySpeed::Scaled(2.0),
             ..LogSettings::default()
         })
     );
@@ -177,11 +177,11 @@ fn every_key() {
              rotate = { size = '100M', every = '1.5min', keep = 10 }"
         ),
         &*settings(LogSettings {
-            read: Some(Stream::File("a".into())),
-            write: Some(Stream::File("b".into())),
+            read: Some(FileOrStream::File("a".into())),
+            write: Some(FileOrStream::File("b".into())),
             on_full: OnFull::Refuse,
             append: true,
-            rotate: Some(Rotate {
+            rotate: Some(RotationRule {
                 size: Some(100_000_000),
                 every: Some(90_000_000_000),
                 keep: Some(10),
@@ -192,7 +192,7 @@ fn every_key() {
     assert_eq!(
         &*good("[ports.p]\nkind = 'log'\nread = 'a'\norigin = 'own'"),
         &*settings(LogSettings {
-            read: Some(Stream::File("a".into())),
+            read: Some(FileOrStream::File("a".into())),
             own_origin: true,
             ..LogSettings::default()
         })
@@ -200,10 +200,10 @@ fn every_key() {
     assert_eq!(
         &*good("[ports.p]\nkind = 'log'\nread = 'a'\npace = 'fast'"),
         &*settings(LogSettings {
-            read: Some(Stream::File("a".into())),
+            read: Some(FileOrStream::File("a".into())),
             write: None,
             interface: None,
-            pace: Replay::Fast,
+            pace: ReplaySpeed::Fast,
             ..LogSettings::default()
         })
     );

@@ -23,7 +23,9 @@ fn settings(path: &Path) -> ShmSettings {
 }
 
 fn open(path: &Path) -> Halves {
-    settings(path).open("p", &mut PortOpener::new(0, 0)).unwrap()
+    settings(path)
+        .open("p", &mut PortOpener::new(0, 0))
+        .unwrap()
 }
 
 /// Returns the numbers of the frames that have come.
@@ -63,7 +65,7 @@ fn frames_pass_and_nobody_waits_in_vain() {
     let path = folder.path().join("link");
     let (mut one, mut two) = (open(&path), open(&path));
     assert_eq!(one.0.link(), LinkState::Gone);
-    assert_eq!(transmit(&mut one, 1), Err(Refused::Down));
+    assert_eq!(transmit(&mut one, 1), Err(TransmitRefusal::Down));
     assert_eq!(one.1.room(), usize::MAX, "it is refused for another reason");
     receive(&mut one, 0, 1);
     let again = one.0.deadline().unwrap();
@@ -120,7 +122,7 @@ fn a_full_ring_refuses_and_says_when_there_is_room() {
     for n in 0..room {
         transmit(&mut one, n).unwrap();
     }
-    assert_eq!(transmit(&mut one, 0), Err(Refused::Full));
+    assert_eq!(transmit(&mut one, 0), Err(TransmitRefusal::Full));
     assert_eq!((one.1.room(), one.1.counters().stalled), (0, 1));
     receive(&mut one, 0, 1);
     assert!(!is_rung(&one));
@@ -227,7 +229,7 @@ proptest! {
     fn every_frame_has_one_fate(steps in steps()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("link");
-        let mut server = Server::bind(&path, LEAST).unwrap();
+        let mut server = ShmServer::bind(&path, LEAST).unwrap();
         let mut sides = [open(&path), open(&path)];
         let mut next = 0;
         let mut last = [None, None];
@@ -238,8 +240,8 @@ proptest! {
                 Step::Send(s, n) => for _ in 0..n {
                     match transmit(&mut sides[usize::from(s)], next) {
                         Ok(()) => next += 1,
-                        Err(Refused::Full) => prop_assert_eq!(sides[usize::from(s)].1.room(), 0),
-                        Err(Refused::Down) => prop_assert!(!sides[usize::from(s)].0.is_up()),
+                        Err(TransmitRefusal::Full) => prop_assert_eq!(sides[usize::from(s)].1.room(), 0),
+                        Err(TransmitRefusal::Down) => prop_assert!(!sides[usize::from(s)].0.is_up()),
                         Err(other) => prop_assert!(false, "{:?}", other),
                     }
                 },

@@ -9,7 +9,9 @@ mod common;
 use common::{Vcan, ip, now, or_skip};
 use frame::{CanId, Frame, flags};
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
-use port::{Halves, InterestIds, FrameInterest, OutgoingFrame, RawFilter, TransmitRefusal, StampSource};
+use port::{
+    FrameInterest, Halves, InterestIds, OutgoingFrame, RawFilter, StampSource, TransmitRefusal,
+};
 use std::time::{Duration, Instant};
 
 fn config(interface: &str) -> SocketCanConfig {
@@ -70,7 +72,8 @@ fn frames_go_from_port_to_port_and_not_to_oneself() {
     let mut stamped = false;
     assert!(until(|| {
         send(&mut a, &[classic(1, &[])]);
-        let look = &mut |r: port::Received<'_>| stamped = r.stamp.source == StampSource::Kernel;
+        let look =
+            &mut |r: port::ReceivedFrame<'_>| stamped = r.stamp.source == StampSource::Kernel;
         b.0.receive(now(), 64, look).unwrap();
         stamped
     }));
@@ -151,7 +154,7 @@ fn down_and_up_again() {
     };
     // The first is still taken if the receiving half was not called before; it counts as lost.
     let _ = offer(&mut a);
-    assert_eq!(offer(&mut a), Err(Refused::Down));
+    assert_eq!(offer(&mut a), Err(TransmitRefusal::Down));
     vcan.up();
     assert!(until(|| offer(&mut a).is_ok()));
     assert!(until(|| take(&mut b, 1).len() == 1 && b.0.is_up()));
@@ -179,7 +182,7 @@ fn unplugged_and_plugged_in_again() {
     a.0.receive(now(), 64, &mut |_| {}).unwrap();
     let frame = classic(0x42, &[]);
     let refused = a.1.transmit(now(), OutgoingFrame::new(frame.view(), 0));
-    assert_eq!(refused, Err(Refused::Down));
+    assert_eq!(refused, Err(TransmitRefusal::Down));
     ip(&format!("link add dev {} type vcan", vcan.0)).unwrap();
     vcan.up();
     assert!(until(|| {
@@ -224,7 +227,7 @@ fn classic_only_where_the_mtu_says_so() {
     let mut a = port(&vcan.0);
     let fd = Frame::fd(CanId::sff(1).unwrap(), 0, &[0; 12]).unwrap();
     let refused = a.1.transmit(now(), OutgoingFrame::new(fd.view(), 0));
-    assert_eq!(refused, Err(Refused::Unsupported));
+    assert_eq!(refused, Err(TransmitRefusal::Unsupported));
     send(&mut a, &[classic(1, &[])]);
 }
 

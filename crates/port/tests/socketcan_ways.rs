@@ -10,7 +10,7 @@ mod common;
 use common::{FD_MTU, Pair, ip, now, or_skip};
 use frame::{CanId, Frame, flags};
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
-use port::{Halves, InterestIds, FrameInterest, OutgoingFrame, RawFilter, TransmitRefusal};
+use port::{FrameInterest, Halves, InterestIds, OutgoingFrame, RawFilter, TransmitRefusal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -64,7 +64,11 @@ fn texts(frames: &[Frame]) -> Vec<String> {
 
 fn send(halves: &mut Halves, frames: &[Frame]) {
     for frame in frames {
-        while halves.1.transmit(now(), OutgoingFrame::new(frame.view(), 0)) == Err(TransmitRefusal::Full) {
+        while halves
+            .1
+            .transmit(now(), OutgoingFrame::new(frame.view(), 0))
+            == Err(TransmitRefusal::Full)
+        {
             halves.1.flush(now()).unwrap();
         }
     }
@@ -155,14 +159,20 @@ fn the_kernel_leaves_out_what_is_of_no_use_by_every_way() {
         };
         let many = |n| (0..n).map(exact).collect::<Vec<_>>();
         let cases: [(InterestIds, &[&str]); 5] = [
-            (InterestIds::Filters(vec![exact(2), exact(4)]), &["002#", "004#"]),
+            (
+                InterestIds::Filters(vec![exact(2), exact(4)]),
+                &["002#", "004#"],
+            ),
             (InterestIds::Nothing, &[]),
             (
                 InterestIds::Filters(vec![inverted]),
                 // For the EFF frame, too, only the bits of the mask count.
                 &["001#", "003#", "004#"],
             ),
-            (InterestIds::Filters(many(500)), &["001#", "002#", "003#", "004#"]),
+            (
+                InterestIds::Filters(many(500)),
+                &["001#", "002#", "003#", "004#"],
+            ),
             (
                 InterestIds::Everything,
                 &["001#", "002#", "003#", "004#", "00000002#"],
@@ -224,7 +234,7 @@ fn an_interface_goes_down_and_comes_back_by_every_pair() {
                 rest(&mut near);
                 let _ = near
                     .1
-                    .transmit(now(), Outgoing::new(classic(1, &[]).view(), 0));
+                    .transmit(now(), OutgoingFrame::new(classic(1, &[]).view(), 0));
                 near.1.flush(now()).unwrap();
                 !near.0.is_up()
             }),
@@ -233,7 +243,7 @@ fn an_interface_goes_down_and_comes_back_by_every_pair() {
         let refused = near
             .1
             .transmit(now(), OutgoingFrame::new(classic(1, &[]).view(), 0));
-        assert_eq!(refused, Err(Refused::Down), "{by:?}");
+        assert_eq!(refused, Err(TransmitRefusal::Down), "{by:?}");
         ip(&format!("link set {} up", pair.near)).unwrap();
         let mut sent = 0;
         assert!(
@@ -241,7 +251,7 @@ fn an_interface_goes_down_and_comes_back_by_every_pair() {
                 rest(&mut far);
                 let offer = near
                     .1
-                    .transmit(now(), Outgoing::new(classic(2, &[]).view(), 0));
+                    .transmit(now(), OutgoingFrame::new(classic(2, &[]).view(), 0));
                 sent += u32::from(offer.is_ok());
                 near.1.flush(now()).unwrap();
                 near.0.is_up() && take(&mut far, 1) == ["002#"]
@@ -282,7 +292,7 @@ fn an_interface_is_unplugged_and_plugged_in_again_by_every_pair() {
                 rest(&mut near);
                 let _ = near
                     .1
-                    .transmit(now(), Outgoing::new(classic(1, &[]).view(), 0));
+                    .transmit(now(), OutgoingFrame::new(classic(1, &[]).view(), 0));
                 near.1.flush(now()).unwrap();
                 !near.0.is_up()
             }),

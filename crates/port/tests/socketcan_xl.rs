@@ -37,7 +37,9 @@ fn frames() -> Vec<FrameBuf> {
 
 fn send(halves: &mut Halves, frames: &[FrameBuf], by: &str) {
     for frame in frames {
-        let taken = halves.1.transmit(now(), OutgoingFrame::new(frame.view(), 0));
+        let taken = halves
+            .1
+            .transmit(now(), OutgoingFrame::new(frame.view(), 0));
         assert!(taken.is_ok(), "{by}: {taken:?} {}", frame.view());
     }
     let start = Instant::now();

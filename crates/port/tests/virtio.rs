@@ -11,7 +11,7 @@ use engine::{LinkState, OutgoingFrame, TransmitRefusal};
 use frame::{CanId, Frame};
 use machine::{BUFFERS, Machine, command_in, connect_while, wait};
 use port::virtio::VirtioSettings;
-use port::{Halves, PortOpener, PollReceive, Receive, PortSettings, Transmit};
+use port::{Halves, PollReceive, PortOpener, PortSettings, Receive, Transmit};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::path::Path;
@@ -116,12 +116,12 @@ proptest! {
                 Step::Route(n) => {
                     for _ in 0..n {
                         let frame = Frame::classic(CanId::sff(offered % 0x800).unwrap(), &[]).unwrap();
-                        let outgoing = Outgoing { frame: frame.view(), token: 0, hops: 0, stamp: None, echo: false };
+                        let outgoing = OutgoingFrame { frame: frame.view(), token: 0, hops: 0, stamp: None, echo: false };
                         match tx.transmit(0, outgoing) {
                             Ok(_) => { routed += 1; offered += 1; }
-                            Err(Refused::Full) => prop_assert_eq!(tx.room(), 0),
-                            Err(Refused::Down) => prop_assert!(rx.link() != LinkState::Up),
-                            Err(Refused::Unsupported) => prop_assert!(false, "a classic frame"),
+                            Err(TransmitRefusal::Full) => prop_assert_eq!(tx.room(), 0),
+                            Err(TransmitRefusal::Down) => prop_assert!(rx.link() != LinkState::Up),
+                            Err(TransmitRefusal::Unsupported) => prop_assert!(false, "a classic frame"),
                         }
                     }
                 }

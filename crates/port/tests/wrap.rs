@@ -7,7 +7,7 @@ use engine::wrap::{FaultChances, FaultyHalf};
 use frame::{CanId, Frame};
 use port::embedded::{BusIndex, BusReceive, BusTransmit, BusWorld};
 use port::log::{LogSource, ReplaySpeed, SourceConfig};
-use port::{OutgoingFrame, Receive, TransmitRefusal, Transmit};
+use port::{OutgoingFrame, Receive, Transmit, TransmitRefusal};
 use std::io::{Seek, Write};
 
 fn frame(id: u32, data: &[u8]) -> Frame {
@@ -92,13 +92,13 @@ fn certain_and_impossible_mishaps() {
         drop: 1.0,
         ..FaultChances::default()
     };
-    assert!(take(&mut Faulty::new(replay(50), all, 0).unwrap(), 9).is_empty());
+    assert!(take(&mut FaultyHalf::new(replay(50), all, 0).unwrap(), 9).is_empty());
     for wrong in [-0.1, 1.1, f64::NAN] {
         let chances = FaultChances {
             duplicate: wrong,
             ..FaultChances::default()
         };
-        assert!(Faulty::new(replay(1), chances, 0).is_err());
+        assert!(FaultyHalf::new(replay(1), chances, 0).is_err());
     }
 }
 

@@ -26,4 +26,4 @@ pub mod traffic;
 pub use load::{BusLoad, LoadPoint};
 pub use payloads::PayloadStore;
 pub use profile::{LatencyProfile, LatencySummary};
-pub use record::{RunDescription, IncomingFrame, SentCopy, FrameRecord, RunResults, Status};
+pub use record::{FrameRecord, IncomingFrame, RunDescription, RunResults, SentCopy, Status};

@@ -1,6 +1,6 @@
 //! The matcher, tested with channels whose true behaviour is known.
 
-use cangate_probe::matching::{FrameMatcher, MatchOutcome, SentFrame, MatcherSettings};
+use cangate_probe::matching::{FrameMatcher, MatchOutcome, MatcherSettings, SentFrame};
 use proptest::prelude::*;
 
 /// The effect of a channel on one frame: the copies that come out, each with its delay.
@@ -103,18 +103,18 @@ proptest! {
         let (mut duplicated, mut reordered) = (0, Vec::new());
         for outcome in &outcomes {
             match outcome {
-                Outcome::Matched(m) => {
+                MatchOutcome::Matched(m) => {
                     prop_assert_eq!(m.sent.tag, m.tag);
                     prop_assert!(!m.ambiguous);
                     matched.push(m.tag);
                     if m.reordered { reordered.push(m.tag); }
                 }
-                Outcome::Lost(sent) => lost.push(sent.tag),
-                Outcome::Duplicated { of, tag, .. } => {
+                MatchOutcome::Lost(sent) => lost.push(sent.tag),
+                MatchOutcome::Duplicated { of, tag, .. } => {
                     prop_assert_eq!(of.tag, *tag);
                     duplicated += 1;
                 }
-                Outcome::Unexpected { .. } => prop_assert!(false, "nothing came out of nothing"),
+                MatchOutcome::Unexpected { .. } => prop_assert!(false, "nothing came out of nothing"),
             }
         }
         // The true result, computed by brute force.
@@ -145,22 +145,22 @@ proptest! {
         steps in prop::collection::vec((any::<bool>(), 0u8..6, 0u64..3_000), 0..300),
         capacity in 1usize..20,
     ) {
-        let mut matcher = Matcher::new(Settings { timeout: 2_000, capacity, ..Settings::default() });
+        let mut matcher = FrameMatcher::new(MatcherSettings { timeout: 2_000, capacity, ..MatcherSettings::default() });
         let (mut in_fates, mut out_fates) = (Vec::new(), Vec::new());
         let (mut sent, mut received) = (0u64, 0u64);
         let mut at = 0;
         for (out, key, wait) in steps {
             at += wait;
             let mut sink = |o| match o {
-                Outcome::Matched(m) => { in_fates.push(m.sent.tag); out_fates.push(m.tag); }
-                Outcome::Lost(s) => in_fates.push(s.tag),
-                Outcome::Duplicated { tag, .. } | Outcome::Unexpected { tag, .. } => out_fates.push(tag),
+                MatchOutcome::Matched(m) => { in_fates.push(m.sent.tag); out_fates.push(m.tag); }
+                MatchOutcome::Lost(s) => in_fates.push(s.tag),
+                MatchOutcome::Duplicated { tag, .. } | MatchOutcome::Unexpected { tag, .. } => out_fates.push(tag),
             };
             if out {
                 matcher.received(&key, received, at, &mut sink);
                 received += 1;
             } else {
-                matcher.sent(key, Sent { tag: sent, at, stream: 0 }, &mut sink);
+                matcher.sent(key, SentFrame { tag: sent, at, stream: 0 }, &mut sink);
                 sent += 1;
             }
             prop_assert!(matcher.remembered() <= capacity);
@@ -168,7 +168,7 @@ proptest! {
             prop_assert_eq!(c.sent, c.matched + c.lost + c.waiting);
             prop_assert_eq!(c.received, c.matched + c.duplicated + c.unexpected);
         }
-        matcher.finish(&mut |o| if let Outcome::Lost(s) = o { in_fates.push(s.tag); });
+        matcher.finish(&mut |o| if let MatchOutcome::Lost(s) = o { in_fates.push(s.tag); });
         in_fates.sort_unstable();
         out_fates.sort_unstable();
         prop_assert_eq!(in_fates, (0..sent).collect::<Vec<_>>());
@@ -215,12 +215,15 @@ fn the_time_out_is_the_last_moment_that_counts() {
         matcher.sent("a", sent, &mut |o| outcomes.push(o));
         matcher.received(&"a", 9, 1_100 + late, &mut |o| outcomes.push(o));
         if matched {
-            assert!(matches!(outcomes[..], [Outcome::Matched(m)] if m.at == 1_100));
+            assert!(matches!(outcomes[..], [MatchOutcome::Matched(m)] if m.at == 1_100));
         } else {
             let at = 1_101;
             assert_eq!(
                 outcomes,
-                [Outcome::Lost(sent), Outcome::Unexpected { tag: 9, at }]
+                [
+                    MatchOutcome::Lost(sent),
+                    MatchOutcome::Unexpected { tag: 9, at }
+                ]
             );
         }
     }

@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bus::{Bus, BusConfig, NodeEvent, NodeConfig, NodeId};
+use bus::{Bus, BusConfig, NodeConfig, NodeEvent, NodeId};
 use cangate_probe::BusLoad;
 use cangate_probe::traffic::{
-    FloodTraffic, OneAtATime, PeriodicTraffic, SetSchedule, FrameTemplate, TrafficSource, period_for_load, sae_class_c,
+    FloodTraffic, FrameTemplate, OneAtATime, PeriodicTraffic, SetSchedule, TrafficSource,
+    period_for_load, sae_class_c,
 };
 use frame::{CanId, Nanos};
 use std::collections::HashMap;

@@ -4,7 +4,9 @@
 
 use bytes::Bytes;
 use cangate_probe::results::{ReadError, read, read_bytes, write, write_to};
-use cangate_probe::{RunDescription, IncomingFrame, SentCopy, PayloadStore, FrameRecord, RunResults, Status};
+use cangate_probe::{
+    FrameRecord, IncomingFrame, PayloadStore, RunDescription, RunResults, SentCopy, Status,
+};
 use frame::{CanId, Kind};
 use parquet::basic::{LogicalType, Type};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};

@@ -1,6 +1,6 @@
 //! Input and output of a decision.
 
-use crate::{RouteMode, PortId, RouteId};
+use crate::{PortId, RouteId, RouteMode};
 use core::fmt;
 use frame::{FrameRef, Nanos};
 

@@ -31,7 +31,10 @@ pub fn blocks(filter: &IdFilter, class: KeyClass, each: &mut impl FnMut(u32, u32
             } else {
                 CanId::SFF_MASK
             };
-            if first > last || last > max || (class != KeyClass::Err && (class == KeyClass::Eff) != eff) {
+            if first > last
+                || last > max
+                || (class != KeyClass::Err && (class == KeyClass::Eff) != eff)
+            {
                 return;
             }
             // Non-error SFF frames can carry stray bits above 11, which are not part of the number.

@@ -1,7 +1,7 @@
 //! The frames that a port must receive so that its routes can work.
 
 use crate::{
-    IdFilter, IdSet, FrameMatch,
+    FrameMatch, IdFilter, IdSet,
     filter::{blocks, kernel_mask},
     match_key::{KeyClass, sort},
 };

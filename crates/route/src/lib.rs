@@ -38,13 +38,13 @@ mod table;
 #[cfg(feature = "config")]
 mod text;
 
-pub use circles::{RouteCircle, CircleSearch, circles};
-pub use decision::{FrameArrival, ForwardedCopy, DecisionSink, StopReason};
+pub use circles::{CircleSearch, RouteCircle, circles};
+pub use decision::{DecisionSink, ForwardedCopy, FrameArrival, StopReason};
 pub use error::CompileError;
-pub use interest::{InterestIds, FrameInterest, RawFilter};
-pub use matching::{IdFilter, IdSet, KindSet, FrameMatch, PayloadPattern, TriState};
+pub use interest::{FrameInterest, InterestIds, RawFilter};
+pub use matching::{FrameMatch, IdFilter, IdSet, KindSet, PayloadPattern, TriState};
 pub use memory::TableMemory;
-pub use number::{RouteMode, PortId, RouteId};
+pub use number::{PortId, RouteId, RouteMode};
 pub use operations::*;
 pub use overlap::{DoubledRoutes, RouteOverlaps, UnreachableRoute, overlaps};
 pub use routes::{RateLimit, Route, Routes};

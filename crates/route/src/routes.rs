@@ -1,7 +1,7 @@
 //! The routes that a user requests: those of `gateway.toml`, resolved but not compiled.
 
 use crate::matching::FrameMatch;
-use crate::number::{RouteMode, PortId};
+use crate::number::{PortId, RouteMode};
 use crate::operations::Action;
 use alloc::{string::String, vec::Vec};
 use frame::Nanos;

@@ -1,11 +1,11 @@
 //! The compiled routing table and its decisions.
 
 use crate::{
-    Action, FrameArrival, CompileError, ForwardedCopy, FrameInterest, TableMemory, RouteMode, PayloadPattern, PortId, Route,
-    RouteId, Routes, DecisionSink, StopReason, check, filter,
+    Action, CompileError, DecisionSink, ForwardedCopy, FrameArrival, FrameInterest, PayloadPattern,
+    PortId, Route, RouteId, RouteMode, Routes, StopReason, TableMemory, check, filter,
     index::IdIndex,
     interest,
-    limit::{RouteBuckets, CompiledLimit},
+    limit::{CompiledLimit, RouteBuckets},
     match_key::{KeyClass, MatchKey, sort, sorts},
     memory::RouteWork,
     operations::{self, Compiled as Operation, apply::ApplyOperation},
@@ -168,7 +168,10 @@ impl RoutingTable {
             flags: [
                 (route.drop, CompiledRoute::DROP),
                 (route.allow_same_port, CompiledRoute::SAME_PORT),
-                (ops.iter().all(ApplyOperation::is_header_only), CompiledRoute::HEADER_ONLY),
+                (
+                    ops.iter().all(ApplyOperation::is_header_only),
+                    CompiledRoute::HEADER_ONLY,
+                ),
             ]
             .iter()
             .fold(0, |flags, (set, flag)| flags | if *set { *flag } else { 0 }),

@@ -280,8 +280,8 @@ mod tests {
         assert_eq!((slots(0), slots(8192), slots(8192 + 2 * SLOT)), (0, 0, 1));
         for memory in [LEAST, 1 << 20, LEAST + 24] {
             let bytes = slots(memory) as usize * SLOT;
-            assert!(Side::First.ring(memory) + bytes <= Side::Second.ring(memory));
-            assert!(Side::Second.ring(memory) + bytes <= memory);
+            assert!(ShmSide::First.ring(memory) + bytes <= ShmSide::Second.ring(memory));
+            assert!(ShmSide::Second.ring(memory) + bytes <= memory);
         }
         let xl = Frame::classic(CanId::from_raw(CanId::ERR_FLAG | 4), &[0; 8]).unwrap();
         assert_eq!(encode(&xl.view()), None, "an error frame");

@@ -35,7 +35,7 @@ pub mod link;
 mod rings;
 
 pub use layout::ShmSide;
-pub use rings::{ArmResult, BEAT, RingCounters, PeerLink, NotSent, ShmRings, SILENT, TooSmall};
+pub use rings::{ArmResult, BEAT, NotSent, PeerLink, RingCounters, SILENT, ShmRings, TooSmall};
 
 /// Memory that is also written by another process or machine. Words are at multiples of 8 bytes; a
 /// word outside of the memory reads as 0, and writes to it have no effect.

@@ -8,7 +8,7 @@ use linux::shared::SharedMapping;
 use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use shm::layout::{LEAST, at};
-use shm::{PeerLink, NotSent, ShmRings, ShmSide};
+use shm::{NotSent, PeerLink, ShmRings, ShmSide};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};

@@ -5,7 +5,7 @@ use frame::{CanId, Frame};
 use linux::listener::ListenError;
 use linux::shared::SharedMapping;
 use shm::layout::LEAST;
-use shm::link::{ShmClient, ServerEvent, LinkError, ServeError, ShmServer};
+use shm::link::{LinkError, ServeError, ServerEvent, ShmClient, ShmServer};
 use shm::{PeerLink, ShmRings, ShmSide};
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, AsRawFd as _};
@@ -49,7 +49,7 @@ fn two_peers_share_a_memory() {
     let (mut a, mut b) = (rings(&one, 1), rings(&two, 2));
     a.look(0);
     b.look(0);
-    assert_eq!((a.side(), b.side()), (Side::First, Side::Second));
+    assert_eq!((a.side(), b.side()), (ShmSide::First, ShmSide::Second));
     assert!(!b.arm(false).frames);
     let frame = Frame::classic(CanId::sff(5).unwrap(), &[1, 2]).unwrap();
     a.send(&frame.view()).unwrap();
@@ -87,7 +87,7 @@ fn a_peer_goes_and_another_one_comes() {
     let mut a = rings(&one, 2);
     a.look(0);
     b.look(0);
-    assert_eq!((a.link(), b.link()), (Link::Up, Link::Up));
+    assert_eq!((a.link(), b.link()), (PeerLink::Up, PeerLink::Up));
     // The memory outlives the server.
     drop(server);
     assert_eq!(two.work(), Err(LinkError::Ended));
@@ -126,7 +126,7 @@ fn what_is_no_server_is_said() {
         drop(listener);
         std::fs::remove_file(&path).unwrap();
     }
-    assert!(Client::connect(&path).is_err());
+    assert!(ShmClient::connect(&path).is_err());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use frame::{CanId, Frame};
 use proptest::prelude::*;
 use shm::layout::{LEAST, at, slots};
-use shm::{ArmResult, BEAT, PeerLink, NotSent, ShmRings, SILENT, ShmSide, SharedWords};
+use shm::{ArmResult, BEAT, NotSent, PeerLink, SILENT, SharedWords, ShmRings, ShmSide};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -117,7 +117,7 @@ fn a_full_ring_refuses() {
 fn who_waits_is_rung() {
     let memory = Memory::new();
     let (mut one, mut two) = two(&memory);
-    assert_eq!(two.arm(false), Armed::default());
+    assert_eq!(two.arm(false), ArmResult::default());
     one.send(&numbered(1).view()).unwrap();
     assert_eq!(one.publish(), (1, true));
     assert!(two.arm(false).frames, "it came before");

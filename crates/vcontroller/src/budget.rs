@@ -151,7 +151,7 @@ mod tests {
             amount in 1u32..50, per in 1u64..10_000, burst in 1u32..20,
             tries in prop::collection::vec(0u64..500, 1..200),
         ) {
-            let budget = Budget { unit: Unit::Frames, amount, per, burst };
+            let budget = SendBudget { unit: BudgetUnit::Frames, amount, per, burst };
             let mut bucket = BudgetBucket::new(budget, 0);
             let (mut now, mut paid) = (0, std::vec::Vec::new());
             for pause in tries {

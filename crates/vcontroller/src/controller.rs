@@ -2,7 +2,7 @@
 
 use crate::budget::BudgetBucket;
 use crate::counters::{FunctionCounters, FunctionImbalance};
-use crate::function::{RequestCompletion, VirtualFunction, RequestOutcome, FunctionFrame, Ticket};
+use crate::function::{FunctionFrame, RequestCompletion, RequestOutcome, Ticket, VirtualFunction};
 use crate::rights::FunctionRights;
 use ::controller::ConfinementState;
 use alloc::vec::Vec;
@@ -114,7 +114,12 @@ impl VirtualController {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn set_rights(&mut self, vf: VfNumber, rights: FunctionRights, now: Nanos) -> Result<(), NoFunction> {
+    pub fn set_rights(
+        &mut self,
+        vf: VfNumber,
+        rights: FunctionRights,
+        now: Nanos,
+    ) -> Result<(), NoFunction> {
         let wire = self.wire;
         let function = self.function_mut(vf)?;
         function.bucket = rights.budget.map(|budget| BudgetBucket::new(budget, now));
@@ -220,9 +225,16 @@ impl VirtualController {
     ///
     /// # Errors
     /// [`RequestRefusal`]; it is counted.
-    pub fn request(&mut self, vf: VfNumber, frame: &Frame, ticket: Ticket) -> Result<(), RequestRefusal> {
+    pub fn request(
+        &mut self,
+        vf: VfNumber,
+        frame: &Frame,
+        ticket: Ticket,
+    ) -> Result<(), RequestRefusal> {
         let (fd, passes, order) = (self.fd, self.state.passes(), self.order);
-        let function = self.function_mut(vf).map_err(|_| RequestRefusal::NoFunction)?;
+        let function = self
+            .function_mut(vf)
+            .map_err(|_| RequestRefusal::NoFunction)?;
         let counters = &mut function.counters;
         counters.requested += 1;
         let known = match frame.kind() {

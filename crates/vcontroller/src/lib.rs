@@ -54,9 +54,11 @@ mod on_bus;
 mod rights;
 
 pub use ::controller::ConfinementState;
-pub use budget::{SendBudget, BudgetUnit};
-pub use controller::{NextFrame, ControllerConfig, VirtualController, NoFunction, RequestRefusal, VfNumber};
+pub use budget::{BudgetUnit, SendBudget};
+pub use controller::{
+    ControllerConfig, NextFrame, NoFunction, RequestRefusal, VfNumber, VirtualController,
+};
 pub use counters::{FunctionCounters, FunctionImbalance};
-pub use function::{RequestCompletion, RequestOutcome, FunctionFrame, Ticket};
+pub use function::{FunctionFrame, RequestCompletion, RequestOutcome, Ticket};
 pub use on_bus::{AttachedController, ControllerEvent};
-pub use rights::{IdRule, FunctionRights};
+pub use rights::{FunctionRights, IdRule};

@@ -1,7 +1,7 @@
 //! The controller as a node of a simulated bus ([`bus::Bus`]).
 
-use crate::{NextFrame, VirtualController, ConfinementState};
-use bus::{Bus, ConfigError, NodeEvent, NodeConfig, NodeId};
+use crate::{ConfinementState, NextFrame, VirtualController};
+use bus::{Bus, ConfigError, NodeConfig, NodeEvent, NodeId};
 use frame::{Frame, Nanos};
 
 /// The connection between a controller and a node of a bus.
@@ -112,7 +112,8 @@ impl AttachedController {
             flying: None,
             failed: None,
         };
-        this.controller.set_state(ConfinementState::Active, bus.now());
+        this.controller
+            .set_state(ConfinementState::Active, bus.now());
         Ok(this)
     }
 

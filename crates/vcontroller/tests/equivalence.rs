@@ -8,11 +8,13 @@
 
 mod common;
 
-use bus::{Bus, BusConfig, ErrorKind, FrameFault, NodeConfig, NodeId, FaultTime};
+use bus::{Bus, BusConfig, ErrorKind, FaultTime, FrameFault, NodeConfig, NodeId};
 use common::{AttachedController, ControllerEvent, run};
 use frame::{CanId, Frame, Nanos};
 use proptest::prelude::*;
-use vcontroller::{ControllerConfig, VirtualController, RequestOutcome, FunctionRights, ConfinementState, VfNumber};
+use vcontroller::{
+    ConfinementState, ControllerConfig, FunctionRights, RequestOutcome, VfNumber, VirtualController,
+};
 
 const VFS: u8 = 4;
 const OTHERS: u8 = 2;
@@ -119,7 +121,10 @@ fn with_one(sends: &[Send], faults: &[(u64, ErrorKind)]) -> (Log, VirtualControl
         let Send { who, frame, .. } = &sends[n];
         match others.get(usize::from(who.wrapping_sub(VFS))) {
             Some(&node) => bus.send(node, bus.now(), frame, 0).unwrap(),
-            None => one.controller.request(VfNumber(*who), frame, n as u64).unwrap(),
+            None => one
+                .controller
+                .request(VfNumber(*who), frame, n as u64)
+                .unwrap(),
         }
     };
     run(&mut bus, &mut one, END, &times, act, |what| {
@@ -167,11 +172,11 @@ proptest! {
         prop_assert!(controller.check().is_ok());
         // Each request is confirmed, and all other functions receive it.
         let of_functions = sends.iter().filter(|send| send.who < VFS);
-        for vf in (0..VFS).map(Vf) {
+        for vf in (0..VFS).map(VfNumber) {
             let own: Vec<_> = (0..).zip(&sends).filter(|(_, s)| s.who == vf.0).map(|(n, _)| n).collect();
             let mut confirmed = Vec::new();
             while let Some(completion) = controller.completion(vf).unwrap() {
-                prop_assert_eq!(completion.outcome, Outcome::Sent);
+                prop_assert_eq!(completion.outcome, RequestOutcome::Sent);
                 confirmed.push(completion.ticket);
             }
             confirmed.sort_unstable();
@@ -202,7 +207,7 @@ fn what_cannot_be_the_same_is_the_error_counters() {
         "all errors, and all frames"
     );
     assert_ne!(one, many, "an error-passive node waits after its attempts");
-    assert_ne!(controller.state(), State::BusOff);
+    assert_ne!(controller.state(), ConfinementState::BusOff);
 }
 
 /// A function's frame with a high priority does not wait behind other waiting frames, neither its

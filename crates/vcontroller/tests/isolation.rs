@@ -7,7 +7,9 @@ use bus::{Bus, BusConfig, NodeConfig};
 use common::{AttachedController, ControllerEvent, run};
 use frame::{CanId, Frame, Nanos};
 use proptest::prelude::*;
-use vcontroller::{SendBudget, ControllerConfig, VirtualController, IdRule, FunctionRights, BudgetUnit, VfNumber};
+use vcontroller::{
+    BudgetUnit, ControllerConfig, FunctionRights, IdRule, SendBudget, VfNumber, VirtualController,
+};
 
 const HOSTILE: VfNumber = VfNumber(0);
 const HONEST: VfNumber = VfNumber(1);
@@ -47,7 +49,10 @@ fn tries() -> impl Strategy<Value = Vec<(Nanos, Try)>> {
 
 /// Returns the time of each frame of the honest function from its request to its end of frame, and
 /// the frames that the hostile one has received.
-fn played(tries: &[(Nanos, Try)], rights: FunctionRights) -> (Vec<Nanos>, Vec<CanId>, VirtualController) {
+fn played(
+    tries: &[(Nanos, Try)],
+    rights: FunctionRights,
+) -> (Vec<Nanos>, Vec<CanId>, VirtualController) {
     let mut bus = Bus::new(BusConfig::classic(BITRATE)).unwrap();
     let mut controller = VirtualController::new(ControllerConfig {
         functions: 2,
@@ -56,7 +61,9 @@ fn played(tries: &[(Nanos, Try)], rights: FunctionRights) -> (Vec<Nanos>, Vec<Ca
         fd: false,
     });
     controller.set_rights(HOSTILE, rights, 0).unwrap();
-    controller.set_rights(HONEST, FunctionRights::all(), 0).unwrap();
+    controller
+        .set_rights(HONEST, FunctionRights::all(), 0)
+        .unwrap();
     controller.start(HOSTILE, false).unwrap();
     controller.start(HONEST, false).unwrap();
     let mut one = common::attach(&mut bus, controller);
@@ -140,7 +147,7 @@ proptest! {
     #[test]
     fn a_frame_waits_no_longer_than_arbitration_allows(tries in tries()) {
         // All frames that it may send have a lower priority.
-        let rights = Rights { receive: below(0x700), send: below(0x100), budget: None };
+        let rights = FunctionRights { receive: below(0x700), send: below(0x100), budget: None };
         let (took, received, controller) = played(&tries, rights);
         prop_assert_eq!(took.len() as u64, COUNT);
         // One frame that has already begun, and its own.
@@ -155,9 +162,9 @@ proptest! {
 
     #[test]
     fn a_budget_holds_a_babbler_whose_frames_have_the_highest_priority(tries in tries()) {
-        let budget = Budget { unit: Unit::Frames, amount: 1, per: 20_000_000, burst: 2 };
+        let budget = SendBudget { unit: BudgetUnit::Frames, amount: 1, per: 20_000_000, burst: 2 };
         let send = Vec::from([IdRule { id: 0, mask: CanId::EFF_FLAG | 0x7F0 }, below(0x100)[0]]);
-        let rights = Rights { receive: Vec::new(), send, budget: Some(budget) };
+        let rights = FunctionRights { receive: Vec::new(), send, budget: Some(budget) };
         // Numbers below 16, all of a higher priority.
         let tries: Vec<_> = tries
             .into_iter()

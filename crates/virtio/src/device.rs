@@ -3,11 +3,11 @@
 use crate::counters::DeviceCounters;
 use crate::guest::GuestMachine;
 use crate::message::{self, CONTROL, QUEUES, RX, TX};
-use crate::rings::{ArmedQueues, TakenFrame, FrameTicket};
-use crate::session::{SessionEnd, MonitorSession};
+use crate::rings::{ArmedQueues, FrameTicket, TakenFrame};
+use crate::session::{MonitorSession, SessionEnd};
 use frame::{FrameRef, Nanos};
 use linux::EventSet;
-use linux::events::{SetMember, EventTrigger};
+use linux::events::{EventTrigger, SetMember};
 use linux::listener::{ListenError, SocketListener, connect};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -124,7 +124,11 @@ impl VirtioDevice {
     ///
     /// # Errors
     /// [`ListenError`].
-    pub fn bind(path: &Path, options: DeviceOptions, set: &Arc<EventSet>) -> Result<Self, ListenError> {
+    pub fn bind(
+        path: &Path,
+        options: DeviceOptions,
+        set: &Arc<EventSet>,
+    ) -> Result<Self, ListenError> {
         let way = ConnectionWay::Listen(SocketListener::bind(path)?);
         let device = Self::new(path, options, way, set);
         if let ConnectionWay::Listen(listener) = &device.way {
@@ -300,7 +304,8 @@ impl VirtioDevice {
         let begun = MonitorSession::new(stream, Arc::clone(&self.guest)).and_then(|session| {
             // Edge-triggered: one event each time that bytes are received. An incomplete message
             // would keep a level-triggered event active all the time.
-            self.events.add(session.stream(), MESSAGES, EventTrigger::Edge)?;
+            self.events
+                .add(session.stream(), MESSAGES, EventTrigger::Edge)?;
             Ok(session)
         });
         match begun {
@@ -435,7 +440,13 @@ impl VirtioDevice {
         which[TX] = self.frames == QueueKnowledge::Empty;
         which[CONTROL] = self.commands == QueueKnowledge::Empty;
         let armed = lock(&self.guest).rings.arm_these(which);
-        let known = |there| if there { QueueKnowledge::Stirred } else { QueueKnowledge::Quiet };
+        let known = |there| {
+            if there {
+                QueueKnowledge::Stirred
+            } else {
+                QueueKnowledge::Quiet
+            }
+        };
         if which[TX] {
             self.frames = known(armed.frames);
         }

@@ -2,7 +2,7 @@
 
 use crate::device::DeviceOptions;
 use crate::message::{CONFIG_SIZE, QUEUES, feature};
-use crate::rings::{EVENT_IDX, DeviceRings};
+use crate::rings::{DeviceRings, EVENT_IDX};
 use rustix::fs::{OFlags, SealFlags, fcntl_get_seals, fcntl_getfl, fcntl_setfl};
 use std::fs::{self, File};
 use std::io;

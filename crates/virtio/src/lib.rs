@@ -48,6 +48,6 @@ mod rings;
 mod session;
 
 pub use counters::DeviceCounters;
-pub use device::{VirtioDevice, FIRST_OTHER, DeviceLink, DeviceOptions};
+pub use device::{DeviceLink, DeviceOptions, FIRST_OTHER, VirtioDevice};
 pub use linux::listener::ListenError;
-pub use rings::{ArmedQueues, BrokenQueue, DeviceRings, TakenFrame, FrameTicket};
+pub use rings::{ArmedQueues, BrokenQueue, DeviceRings, FrameTicket, TakenFrame};

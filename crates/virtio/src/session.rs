@@ -75,7 +75,10 @@ enum StreamBegin {
 }
 
 impl MonitorSession {
-    pub(crate) fn new(stream: UnixStream, guest: Arc<Mutex<GuestMachine>>) -> std::io::Result<Self> {
+    pub(crate) fn new(
+        stream: UnixStream,
+        guest: Arc<Mutex<GuestMachine>>,
+    ) -> std::io::Result<Self> {
         stream.set_read_timeout(Some(LIMIT))?;
         stream.set_write_timeout(Some(LIMIT))?;
         let handler = BackendReqHandler::from_stream(stream.try_clone()?, guest);

@@ -16,7 +16,7 @@ use virtio::message::{
     CONTROL, FLAG_FD, MESSAGE_RX, MESSAGE_START, MESSAGE_STOP, MESSAGE_TX, RESULT_NOT_OK,
     RESULT_OK, RX, TX, feature,
 };
-use virtio::{VirtioDevice, DeviceLink, ListenError, DeviceOptions, TakenFrame};
+use virtio::{DeviceLink, DeviceOptions, ListenError, TakenFrame, VirtioDevice};
 
 const ALL: u64 = feature::CLASSIC | feature::FD | feature::RTR;
 const OPTIONS: DeviceOptions = DeviceOptions {
@@ -304,7 +304,9 @@ fn buffers_that_make_no_sense_hurt_nobody() {
 fn a_socket_belongs_to_one_process_and_one_machine() {
     let place = place();
     let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
-    let second = VirtioDevice::bind(&place.path, OPTIONS, &set()).err().unwrap();
+    let second = VirtioDevice::bind(&place.path, OPTIONS, &set())
+        .err()
+        .unwrap();
     assert!(matches!(second, ListenError::Taken(_)), "{second}");
     let machine = Machine::new();
     let _monitor = machine.connect(&place.path, ALL);
@@ -317,7 +319,9 @@ fn a_socket_belongs_to_one_process_and_one_machine() {
     drop(device);
     assert!(!place.path.exists());
     std::fs::write(&place.path, "no socket").unwrap();
-    let file = VirtioDevice::bind(&place.path, OPTIONS, &set()).err().unwrap();
+    let file = VirtioDevice::bind(&place.path, OPTIONS, &set())
+        .err()
+        .unwrap();
     assert!(matches!(file, ListenError::NoSocket(_)), "{file}");
 }
 

@@ -4,7 +4,9 @@
 
 use crate::Target;
 use crate::bytes::ByteSource;
-use bus::{Bus, BusConfig, ErrorKind, NodeEvent, FrameFault, BusFaults, NodeConfig, NodeId, FaultTime};
+use bus::{
+    Bus, BusConfig, BusFaults, ErrorKind, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId,
+};
 use frame::Nanos;
 use std::collections::BTreeMap;
 

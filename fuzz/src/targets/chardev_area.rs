@@ -8,7 +8,7 @@ use linux::Errno;
 use linux::chardev::area::{MappedArea, at, both, first};
 use linux::chardev::{AREA, SLOTS};
 use port::chardev::{DeviceLine, Open, TransmitRules, halves};
-use port::{Halves, FrameInterest, OutgoingFrame, RawFilter};
+use port::{FrameInterest, Halves, OutgoingFrame, RawFilter};
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 

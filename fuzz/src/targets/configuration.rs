@@ -7,7 +7,7 @@ use config::SourceText;
 use frame::FrameRef;
 use gateway::config::{GatewayConfig, load};
 use port::PortKinds;
-use route::{FrameArrival, ForwardedCopy, PortId, RouteId, DecisionSink, StopReason, RoutingTable};
+use route::{DecisionSink, ForwardedCopy, FrameArrival, PortId, RouteId, RoutingTable, StopReason};
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {

@@ -25,7 +25,7 @@ pub const TARGET: Target = Target {
 
 fn run(input: &[u8]) {
     match control::parse(input) {
-        Ok(request) => assert!(Request::ALL.contains(&request)),
+        Ok(request) => assert!(ControlRequest::ALL.contains(&request)),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }

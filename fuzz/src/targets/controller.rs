@@ -4,8 +4,8 @@
 use crate::Target;
 use crate::bytes::ByteSource;
 use controller::ctucanfd::CtuCanFd;
-use controller::sja1000::{Sja1000, ChipWiring};
-use controller::{Controller, ControllerEvent, AcceptanceRule, StartMode, Registers, BitTiming};
+use controller::sja1000::{ChipWiring, Sja1000};
+use controller::{AcceptanceRule, BitTiming, Controller, ControllerEvent, Registers, StartMode};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -112,7 +112,8 @@ fn play(mut driver: impl Controller, bytes: &mut ByteSource<'_>, shape: u8) {
     }];
     let mode = StartMode {
         data: data.map(|limits| {
-            BitTiming::compute(properties.clock, limits, 2_000_000, 750).expect("2 Mbit/s is possible")
+            BitTiming::compute(properties.clock, limits, 2_000_000, 750)
+                .expect("2 Mbit/s is possible")
         }),
         one_shot: shape & 4 != 0,
         diagnose: shape & 8 != 0,

@@ -21,7 +21,11 @@ pub const TARGET: Target = Target {
 };
 
 fn run(input: &[u8]) {
-    for format in [FileFormat::Candump, FileFormat::CandumpZero, FileFormat::CandumpDelta] {
+    for format in [
+        FileFormat::Candump,
+        FileFormat::CandumpZero,
+        FileFormat::CandumpDelta,
+    ] {
         reading::both_ways(input, Some(format));
     }
 }

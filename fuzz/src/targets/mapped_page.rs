@@ -4,8 +4,8 @@
 
 use crate::Target;
 use crate::bytes::ByteSource;
-use controller::mapped::{MappedDevice, BusJoin, MappedController, DeviceTrap};
-use controller::{Controller, ControllerEvent, StartMode, BitTiming};
+use controller::mapped::{BusJoin, DeviceTrap, MappedController, MappedDevice};
+use controller::{BitTiming, Controller, ControllerEvent, StartMode};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -118,7 +118,8 @@ fn run(input: &[u8]) {
     let mut driver = MappedController::new(SharedPage(page.clone()));
     let properties = driver.properties();
     let timing = |rate| {
-        BitTiming::compute(properties.clock, &properties.nominal, rate, 800).expect("it is possible")
+        BitTiming::compute(properties.clock, &properties.nominal, rate, 800)
+            .expect("it is possible")
     };
     let mode = StartMode {
         data: (shape & 1 != 0).then(|| timing(2_000_000)),

@@ -5,7 +5,7 @@
 use crate::Target;
 use crate::bytes::ByteSource;
 use shm::layout::{self, LEAST, ShmSide, at, slots};
-use shm::{PeerLink, ShmRings, SILENT, SharedWords};
+use shm::{PeerLink, SILENT, SharedWords, ShmRings};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -127,5 +127,5 @@ fn run(input: &[u8]) {
         side.look(now);
         other.look(now);
     }
-    assert_eq!((side.link(), other.link()), (Link::Up, Link::Up));
+    assert_eq!((side.link(), other.link()), (PeerLink::Up, PeerLink::Up));
 }

@@ -7,7 +7,8 @@ use crate::bytes::ByteSource;
 use frame::{CanId, Frame};
 use std::collections::BTreeSet;
 use vcontroller::{
-    SendBudget, NextFrame, ControllerConfig, VirtualController, IdRule, RequestOutcome, FunctionRights, ConfinementState, BudgetUnit, VfNumber,
+    BudgetUnit, ConfinementState, ControllerConfig, FunctionRights, IdRule, NextFrame,
+    RequestOutcome, SendBudget, VfNumber, VirtualController,
 };
 
 /// The target; see the module's documentation.
@@ -128,7 +129,7 @@ fn run(input: &[u8]) {
             10 | 11 => {
                 if let Some(done) = controller.completion(vf).expect("there is such a function") {
                     assert!(open[number].remove(&done.ticket), "{done:?}");
-                    assert!(done.at <= now || done.outcome == Outcome::Sent);
+                    assert!(done.at <= now || done.outcome == RequestOutcome::Sent);
                 }
             }
             12 => {

@@ -83,7 +83,8 @@ pub struct Claim {
     /// The experiments whose highest rate is searched for.
     pub(crate) rates: fn(Extent) -> Vec<Experiment>,
     /// Computes its verdict.
-    pub(crate) judge: fn(&ClaimEvidence, Extent, DataPath) -> Result<ClaimJudgement, MissingEvidence>,
+    pub(crate) judge:
+        fn(&ClaimEvidence, Extent, DataPath) -> Result<ClaimJudgement, MissingEvidence>,
     /// Its figure, where it has one.
     pub(crate) picture: Option<fn() -> FigurePlan>,
 }

@@ -6,7 +6,7 @@ use experiment::figures;
 use experiment::rate::SearchedRate;
 use experiment::recorders::RecorderRun;
 use experiment::trial::FailedGuest;
-use probe::{LatencyProfile, RunResults, LatencySummary};
+use probe::{LatencyProfile, LatencySummary, RunResults};
 use std::collections::BTreeMap;
 
 /// Results by experiment, and failures.

@@ -132,7 +132,12 @@ impl StatedValue {
     }
 
     /// Returns a latency that the paper states about a profile.
-    pub(crate) const fn mark(name: &'static str, x: f64, of: FigureKind, source: &'static str) -> Self {
+    pub(crate) const fn mark(
+        name: &'static str,
+        x: f64,
+        of: FigureKind,
+        source: &'static str,
+    ) -> Self {
         Self {
             name,
             x: AxisPlace::Number(x),
@@ -186,7 +191,7 @@ pub(crate) fn latency(
     experiment: &Experiment,
     setting: impl Into<String>,
     x: AxisPlace,
-) -> Result<Vec<Value>, MissingEvidence> {
+) -> Result<Vec<FigureValue>, MissingEvidence> {
     let summary = evidence.summary(experiment)?;
     Ok(vec![FigureValue {
         setting: setting.into(),
@@ -203,7 +208,7 @@ pub(crate) struct FigurePlan {
     pub(crate) x: FigureAxis,
     pub(crate) y: FigureAxis,
     /// Returns the values of an experiment; none where it is not in the figure.
-    pub(crate) of: fn(&ClaimEvidence, &Experiment) -> Result<Vec<Value>, MissingEvidence>,
+    pub(crate) of: fn(&ClaimEvidence, &Experiment) -> Result<Vec<FigureValue>, MissingEvidence>,
     pub(crate) paper: Vec<StatedValue>,
     pub(crate) note: &'static str,
 }
@@ -217,7 +222,11 @@ pub(crate) const LATENCY: FigureAxis = FigureAxis {
 impl FigurePlan {
     /// Fills the figure from the measured evidence; experiments without results are left out.
     /// Returns `None` where there is nothing to draw.
-    pub(crate) fn draw(self, evidence: &ClaimEvidence, experiments: &[Experiment]) -> Option<ClaimFigure> {
+    pub(crate) fn draw(
+        self,
+        evidence: &ClaimEvidence,
+        experiments: &[Experiment],
+    ) -> Option<ClaimFigure> {
         let mut series: Vec<FigureSeries> = Vec::new();
         for experiment in experiments {
             let gateway = experiment.gateway.to_string();
@@ -313,7 +322,11 @@ pub(crate) mod tests {
             assert!(!drawn.y.unit.is_empty(), "{id}");
             for stated in &drawn.paper {
                 assert!(stated.source.contains(" §"), "{id}: {}", stated.source);
-                assert_eq!(stated.y.is_none(), drawn.form == FigureForm::Profile, "{id}");
+                assert_eq!(
+                    stated.y.is_none(),
+                    drawn.form == FigureForm::Profile,
+                    "{id}"
+                );
             }
             for series in &drawn.series {
                 let profile = drawn.form == FigureForm::Profile;
@@ -363,6 +376,9 @@ pub(crate) mod tests {
         let drawn = claim.picture(&evidence, Extent::Quick).unwrap();
         let points: usize = drawn.series.iter().map(|s| s.points.len()).sum();
         assert_eq!(points, 1);
-        assert_eq!(claim.picture(&Evidence::default(), Extent::Quick), None);
+        assert_eq!(
+            claim.picture(&ClaimEvidence::default(), Extent::Quick),
+            None
+        );
     }
 }

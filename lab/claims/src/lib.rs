@@ -30,7 +30,10 @@ pub use claim::{Claim, ClaimJudgement, ClaimKind, Verdict};
 pub use data_path::DataPath;
 pub use evidence::{ClaimEvidence, MissingEvidence};
 pub use extent::Extent;
-pub use figure::{FigureAxis, ClaimFigure, FigureForm, FigureKind, AxisPlace, FigurePoint, FigureSeries, StatedValue};
+pub use figure::{
+    AxisPlace, ClaimFigure, FigureAxis, FigureForm, FigureKind, FigurePoint, FigureSeries,
+    StatedValue,
+};
 pub use list::all;
 pub use own_share::OwnShare;
 pub use papers::{ClaimOrigin, Paper};

@@ -27,7 +27,10 @@ impl OwnShare {
 }
 
 /// Returns a median less the bench's floor, ns.
-pub(crate) fn own(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<i64, MissingEvidence> {
+pub(crate) fn own(
+    evidence: &ClaimEvidence,
+    experiment: &Experiment,
+) -> Result<i64, MissingEvidence> {
     let floor = experiment.floor().ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
         why: "its bench has no floor".to_owned(),

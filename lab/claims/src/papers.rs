@@ -134,6 +134,6 @@ mod tests {
             "gateway-2011 §3.4, gateway-2010-draft §IV-C1"
         );
         assert_eq!(two.papers().count(), 2);
-        assert_eq!(Origin::Bound("a bound").papers().count(), 0);
+        assert_eq!(ClaimOrigin::Bound("a bound").papers().count(), 0);
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use claims::{Extent, ClaimKind};
+use claims::{ClaimKind, Extent};
 use config::SourceText;
 use experiment::matrix::{self, ExperimentMatrix};
 use experiment::settings::Setting;

@@ -2,7 +2,7 @@
 
 use crate::experiment::Experiment;
 use crate::measure::{self, MeasureError, PreparedGuest};
-use guest::agent::{JobOutputs, AgentTasks};
+use guest::agent::{AgentTasks, JobOutputs};
 use serde::Deserialize;
 use serde_json::Value;
 

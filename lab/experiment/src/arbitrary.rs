@@ -1,8 +1,9 @@
 //! For tests: any experiment.
 
 use crate::choices::{
-    Cpu, FilterChoice, GatewayChoice, Incident, MachineLoad, LogTraffic, MOST_BUDGET, MOST_EFF, MOST_MACHINES, Machines,
-    Nesting, MachineOrder, OtherTraffic, Priority, LogSide, ExperimentTask, WayPair,
+    Cpu, ExperimentTask, FilterChoice, GatewayChoice, Incident, LogSide, LogTraffic, MOST_BUDGET,
+    MOST_EFF, MOST_MACHINES, MachineLoad, MachineOrder, Machines, Nesting, OtherTraffic, Priority,
+    WayPair,
 };
 use crate::experiment::Experiment;
 use guest::Kernel;
@@ -61,7 +62,12 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
             BenchKind::Vm,
             BenchKind::Vcan,
         ]),
-        prop::sample::select(vec![MachineLoad::None, MachineLoad::Cpu, MachineLoad::EthRx, MachineLoad::EthTx]),
+        prop::sample::select(vec![
+            MachineLoad::None,
+            MachineLoad::Cpu,
+            MachineLoad::EthRx,
+            MachineLoad::EthTx,
+        ]),
         prop::sample::select(vec!["none", "copy", "id", "and", "crc8"]),
         prop::sample::select(vec!["0", "1", "5", "2:2", "4:2", "1:vxcan", "2:2:vxcan"]),
         prop::sample::select(vec!["none", "nohz=off", "nohz=off+threadirqs"]),

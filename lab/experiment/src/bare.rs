@@ -8,11 +8,11 @@ use crate::plan::bit_rate;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::trial::RESULTS;
 use crate::under_test::{self, interfaces};
-use baremetal::bench::{SendPattern as TaskPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
-use baremetal::{DriveMode, ControllerPlace, ImagePlan, PortPlan};
-use guest::{GuestFailure, GuestOutcome, BareOutcome};
+use baremetal::bench::{BenchStamp, BenchTask, SendPattern as TaskPattern, StampKind, TaskFrame};
+use baremetal::{ControllerPlace, DriveMode, ImagePlan, PortPlan};
+use guest::{BareOutcome, GuestFailure, GuestOutcome};
 use probe::traffic::TrafficPattern;
-use tester::{TimedBench, BusEvent, BusStamp};
+use tester::{BusEvent, BusStamp, TimedBench};
 
 /// The input of an image.
 #[derive(Clone, Debug)]
@@ -46,7 +46,9 @@ pub fn given(experiment: &Experiment) -> Result<ImageInput, MeasureError> {
         ideal: experiment.gateway == GatewayChoice::BaremetalIdeal,
         pattern: match experiment.traffic {
             TrafficPattern::OneAtATime => TaskPattern::OneAtATime,
-            TrafficPattern::Flood | TrafficPattern::Load(_) | TrafficPattern::Period(_) => TaskPattern::Schedule,
+            TrafficPattern::Flood | TrafficPattern::Load(_) | TrafficPattern::Period(_) => {
+                TaskPattern::Schedule
+            }
         },
         timeout: setup.timeout,
         on_cards: None,
@@ -72,7 +74,11 @@ pub fn given(experiment: &Experiment) -> Result<ImageInput, MeasureError> {
 /// Converts the output of the image to a guest's outcome. `versions`: the versions that it was
 /// built from.
 #[must_use]
-pub fn outcome(experiment: &Experiment, said: &BareOutcome, versions: Vec<(String, String)>) -> GuestOutcome {
+pub fn outcome(
+    experiment: &Experiment,
+    said: &BareOutcome,
+    versions: Vec<(String, String)>,
+) -> GuestOutcome {
     let mut outcome = GuestOutcome {
         versions,
         console: said.text.lines().take(20).collect::<Vec<_>>().join("\n"),
@@ -270,7 +276,13 @@ mod tests {
         })
         .unwrap();
         assert_eq!(given.plan.routes, under_test::routes(&experiment()));
-        assert!(given.plan.ports.iter().all(|p| p.drive == DriveMode::Interrupt));
+        assert!(
+            given
+                .plan
+                .ports
+                .iter()
+                .all(|p| p.drive == DriveMode::Interrupt)
+        );
         let task: BenchTask = serde_json::from_slice(&given.task).unwrap();
         assert_eq!(task.frames.len(), 2);
         assert_eq!(task.frames[1].3.get(..4), Some("0001"));

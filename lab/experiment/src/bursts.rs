@@ -93,7 +93,9 @@ mod tests {
         assert_eq!(made[0].write_ns, 9);
         assert_eq!(bursts.find(&store, &versions), Some(made));
         assert_eq!(bursts.find(&store, &[]), None, "other versions");
-        let bad = bursts.make(&PrintingMachine("{}"), &store, &versions).unwrap();
+        let bad = bursts
+            .make(&PrintingMachine("{}"), &store, &versions)
+            .unwrap();
         assert!(bad.unwrap_err().to_string().contains("cannot be read"));
     }
 }

@@ -1,7 +1,8 @@
 //! One experiment: all settings, and no results.
 
 use crate::choices::{
-    Boot, Cpu, FilterChoice, GatewayChoice, HopChoice, MachineLoad, LogTraffic, Machines, ModifyChoice, Priority, LogSide, ExperimentTask, Tuning,
+    Boot, Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, LogSide, LogTraffic,
+    MachineLoad, Machines, ModifyChoice, Priority, Tuning,
 };
 use guest::machine::BenchKind;
 use probe::traffic::TrafficPattern;

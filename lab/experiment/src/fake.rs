@@ -8,7 +8,7 @@ use crate::trial::{GuestRunner, RESULTS};
 use frame::CanId;
 use guest::GuestOutcome;
 use guest::machine::{GuestJob, GuestSpec};
-use probe::{IncomingFrame, SentCopy, FrameRecord, RunResults, Status};
+use probe::{FrameRecord, IncomingFrame, RunResults, SentCopy, Status};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,7 +1,7 @@
 //! A summary of the results of an experiment.
 
 use crate::experiment::Experiment;
-use probe::{LatencyProfile, FrameRecord, RunResults, Status};
+use probe::{FrameRecord, LatencyProfile, RunResults, Status};
 use serde::Serialize;
 
 /// The costs of a register access for which latencies are shown, ns.

@@ -46,8 +46,9 @@ pub mod under_test;
 pub use agent::ExperimentAgent;
 pub use by_command::{ByCommand, STDOUT};
 pub use choices::{
-    Boot, Cpu, FilterChoice, GatewayChoice, HopChoice, Incident, MachineLoad, LogTraffic, LogError, Machines, ModifyChoice, Nesting,
-    MachineOrder, OtherTraffic, PAPER_NAMES, Priority, ReceiveChoice, LogSide, ExperimentTask, TransmitChoice, Tuning, VirtualKind, WayPair,
+    Boot, Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, Incident, LogError, LogSide,
+    LogTraffic, MachineLoad, MachineOrder, Machines, ModifyChoice, Nesting, OtherTraffic,
+    PAPER_NAMES, Priority, ReceiveChoice, TransmitChoice, Tuning, VirtualKind, WayPair,
 };
 pub use conflicts::Conflict;
 pub use experiment::{Experiment, with_floors};

@@ -5,7 +5,7 @@
 
 use crate::experiment::Experiment;
 use crate::settings::{Setting, SettingError};
-use config::{Diagnostic, Diagnostics, TomlDocument, SourceText, TomlTable, TomlValue};
+use config::{Diagnostic, Diagnostics, SourceText, TomlDocument, TomlTable, TomlValue};
 use std::collections::BTreeSet;
 
 /// More experiments than this in one file are considered a mistake.

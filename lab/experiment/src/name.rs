@@ -1,6 +1,6 @@
 //! The unique name of an experiment, the command that runs it, and its title.
 
-use crate::choices::{Boot, Priority, ExperimentTask, Tuning};
+use crate::choices::{Boot, ExperimentTask, Priority, Tuning};
 use crate::experiment::Experiment;
 use crate::settings::Setting;
 

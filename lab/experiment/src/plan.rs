@@ -7,7 +7,7 @@ use crate::under_test::sent_id;
 use frame::flags;
 use frame::wire::{BitRate, RateError};
 use guest::machine::BenchKind;
-use tester::{TestPlan, PlanSource};
+use tester::{PlanSource, TestPlan};
 
 /// Returns the tester's plan.
 pub(crate) fn plan(experiment: &Experiment) -> TestPlan {

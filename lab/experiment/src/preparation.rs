@@ -1,6 +1,6 @@
 //! Preparations that take long enough for a prepared guest to be worth saving.
 
-use crate::choices::{GatewayChoice, Incident, MachineLoad, LogTraffic, Machines, OtherTraffic};
+use crate::choices::{GatewayChoice, Incident, LogTraffic, MachineLoad, Machines, OtherTraffic};
 use crate::experiment::Experiment;
 use crate::under_test;
 use probe::traffic::TrafficPattern;

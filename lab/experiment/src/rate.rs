@@ -253,7 +253,8 @@ impl RateSearch {
         let period = period.max(self.floor).next_multiple_of(STEP);
         let is = |side: &Option<(u64, RateTry)>| side.as_ref().is_some_and(|s| s.0 == period);
         // Between them there is no period that the bus, or the clock, could distinguish.
-        (!is(&self.bad) && !is(&self.good) && period <= SLOWEST).then_some(TrafficPattern::Period(period))
+        (!is(&self.bad) && !is(&self.good) && period <= SLOWEST)
+            .then_some(TrafficPattern::Period(period))
     }
 
     fn tell(&mut self, experiment: &Experiment, results: &RunResults) {
@@ -283,7 +284,11 @@ impl RateSearch {
                 let bad = self.bad.as_ref().map(|bad| bad.1.clone());
                 (RateLimitedBy::Gateway, Some(good.clone()), bad.or(flood))
             }
-            (_, None) => (RateLimitedBy::None, None, self.bad.as_ref().map(|b| b.1.clone())),
+            (_, None) => (
+                RateLimitedBy::None,
+                None,
+                self.bad.as_ref().map(|b| b.1.clone()),
+            ),
         };
         SearchedRate {
             frames_per_s: passed.as_ref().map_or(0.0, |p| p.frames_per_s),
@@ -343,7 +348,8 @@ pub fn search(
 
 /// Runs the experiments of a round and stores their results; it also receives the progress of the
 /// searches.
-pub type MakeRound<'a> = dyn FnMut(&[RateSearch], &[Experiment]) -> Result<ScheduleTally, ScheduleError> + 'a;
+pub type MakeRound<'a> =
+    dyn FnMut(&[RateSearch], &[Experiment]) -> Result<ScheduleTally, ScheduleError> + 'a;
 
 /// Like [`search`]; `make` also receives the progress of the searches.
 ///

@@ -114,7 +114,9 @@ mod tests {
         assert_eq!((made.len(), made[1].lost()), (2, 2));
         assert_eq!(recorders.find(&store, &versions), Some(made));
         assert_eq!(recorders.find(&store, &[]), None, "other versions");
-        let bad = recorders.make(&PrintingMachine("{}"), &store, &versions).unwrap();
+        let bad = recorders
+            .make(&PrintingMachine("{}"), &store, &versions)
+            .unwrap();
         assert!(bad.unwrap_err().to_string().contains("cannot be read"));
     }
 }

@@ -17,8 +17,9 @@ const REFERENCE: u8 = 1;
 const RECEIVER: u8 = 2;
 
 fn releases(accesses: &[RegisterAccess], card: u8) -> Vec<usize> {
-    let is =
-        |a: &RegisterAccess| a.card == card && a.register == COMMAND && a.write && a.value & RELEASE != 0;
+    let is = |a: &RegisterAccess| {
+        a.card == card && a.register == COMMAND && a.write && a.value & RELEASE != 0
+    };
     let all = accesses.iter().enumerate().filter(|(_, a)| is(a));
     all.map(|(at, _)| at).collect()
 }

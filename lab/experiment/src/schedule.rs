@@ -3,7 +3,7 @@
 
 use crate::experiment::Experiment;
 use crate::figures::ExperimentFigures;
-use crate::store::{StaleReason, ResultStore, StoreError, StoredResult};
+use crate::store::{ResultStore, StaleReason, StoreError, StoredResult};
 use crate::trial::{self, FailedGuest, GuestRunner, TrialError};
 use probe::RunResults;
 use std::collections::BTreeMap;
@@ -144,7 +144,10 @@ pub fn run(
                     if matches!(end, Err(TrialError::Machine(_))) {
                         ending.store(true, Ordering::Relaxed);
                     }
-                    if send.send(WorkerMessage::Ended(*index, Box::new(end))).is_err() {
+                    if send
+                        .send(WorkerMessage::Ended(*index, Box::new(end)))
+                        .is_err()
+                    {
                         break;
                     }
                 }
@@ -178,7 +181,10 @@ pub fn run(
                 Ok(results) => match store.keep(e, &results) {
                     Ok(_) => {
                         tally.made += 1;
-                        on(ScheduleEvent::Made(index, Box::new(ExperimentFigures::of(e, &results))));
+                        on(ScheduleEvent::Made(
+                            index,
+                            Box::new(ExperimentFigures::of(e, &results)),
+                        ));
                         None
                     }
                     Err(error) => Some(error.into()),

@@ -1,6 +1,6 @@
 //! The guest that an experiment needs.
 
-use crate::choices::{GatewayChoice, MachineLoad, MOST_FILTERS};
+use crate::choices::{GatewayChoice, MOST_FILTERS, MachineLoad};
 use crate::experiment::Experiment;
 use crate::preparation;
 use guest::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
@@ -39,7 +39,8 @@ pub fn spec(experiment: &Experiment) -> GuestSpec {
         },
         prepare: preparation::model(experiment).as_ref().map(task),
         timeout: timeout(experiment),
-        trace_registers: experiment.bench == BenchKind::Kvaser && experiment.gateway != GatewayChoice::None,
+        trace_registers: experiment.bench == BenchKind::Kvaser
+            && experiment.gateway != GatewayChoice::None,
     }
 }
 

@@ -207,7 +207,11 @@ impl ResultStore {
     ///
     /// # Errors
     /// [`StoreError`]; in this case nothing has changed.
-    pub fn keep(&self, experiment: &Experiment, results: &RunResults) -> Result<PathBuf, StoreError> {
+    pub fn keep(
+        &self,
+        experiment: &Experiment,
+        results: &RunResults,
+    ) -> Result<PathBuf, StoreError> {
         let path = self.path(experiment);
         let mut bytes = Vec::new();
         probe::results::write_to(&mut bytes, results)?;

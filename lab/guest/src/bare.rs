@@ -137,7 +137,11 @@ impl Lab {
     /// # Errors
     ///
     /// QEMU is not available, or does not start.
-    pub fn run_bare(&self, bare: &BareMachine, progress: &dyn ProgressReport) -> Result<BareOutcome, Error> {
+    pub fn run_bare(
+        &self,
+        bare: &BareMachine,
+        progress: &dyn ProgressReport,
+    ) -> Result<BareOutcome, Error> {
         let (tree, program) = match bare.processor {
             BareProcessor::Pc => (self.qemu(progress)?, "qemu-system-x86_64"),
             BareProcessor::CortexM4 => (self.qemu_arm(progress)?, "qemu-system-arm"),

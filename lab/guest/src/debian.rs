@@ -3,7 +3,7 @@
 
 use crate::architecture::Architecture;
 use crate::error::{Error, tail};
-use crate::fetch::{self, TreeRecipe, PackageTree};
+use crate::fetch::{self, PackageTree, TreeRecipe};
 use crate::kernels::DebianRelease;
 use crate::lab::Lab;
 use crate::own;
@@ -36,7 +36,11 @@ impl Lab {
     /// # Errors
     ///
     /// A tool is missing, a package does not exist, a download fails.
-    pub fn debian(&self, packages: &[&str], progress: &dyn ProgressReport) -> Result<PathBuf, Error> {
+    pub fn debian(
+        &self,
+        packages: &[&str],
+        progress: &dyn ProgressReport,
+    ) -> Result<PathBuf, Error> {
         let tree = self.system(Architecture::Amd64, packages, progress)?;
         Ok(tree.root().to_path_buf())
     }

@@ -54,7 +54,11 @@ enum KernelSeries {
 const SERIES: [(KernelSeries, &str, DebianRelease); 4] = [
     (KernelSeries::V5_10, "5.10", DebianRelease::Bullseye),
     (KernelSeries::V6_1, "6.1", DebianRelease::Bookworm),
-    (KernelSeries::V6_12, "6.12", DebianRelease::BookwormBackports),
+    (
+        KernelSeries::V6_12,
+        "6.12",
+        DebianRelease::BookwormBackports,
+    ),
     (KernelSeries::V7_3, "7.3", DebianRelease::TrixieBackports),
 ];
 

@@ -116,7 +116,11 @@ impl Lab {
     }
 
     /// Returns the plugin that makes guests in virtual time reproducible on a busy host.
-    pub(crate) fn halt(&self, kernel: Kernel, progress: &dyn ProgressReport) -> Result<PathBuf, Error> {
+    pub(crate) fn halt(
+        &self,
+        kernel: Kernel,
+        progress: &dyn ProgressReport,
+    ) -> Result<PathBuf, Error> {
         qemu::halt::plugin(&self.cache, self.mirror.as_deref(), progress, kernel)
     }
 

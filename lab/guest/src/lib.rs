@@ -41,15 +41,15 @@ mod vmlinux;
 mod wire;
 
 pub use arm64::{Arm64Guest, Arm64Outcome};
-pub use bare::{BareMachine, BareProcessor, BareOutcome};
+pub use bare::{BareMachine, BareOutcome, BareProcessor};
 pub use error::Error;
-pub use kernels::{Kernel, DebianRelease, UnknownKernel};
+pub use kernels::{DebianRelease, Kernel, UnknownKernel};
 pub use keyboard::GuestKeyboard;
 pub use kmod::Module;
 pub use lab::{Lab, Locations};
 pub use linux::with_causes;
 pub use outcome::{GuestFailure, GuestOutcome};
-pub use progress::{DiscardOutput, ProgressReport, SilentProgress, OutputSink};
+pub use progress::{DiscardOutput, OutputSink, ProgressReport, SilentProgress};
 pub use qemu::monitor::MonitorError;
 pub use spec::SpecError;
 pub use wire::WireError;

@@ -1,6 +1,6 @@
 //! The run of a guest, from its description to its results.
 
-use crate::agent::{HostDelivery, BenchOrders, REGISTERS};
+use crate::agent::{BenchOrders, HostDelivery, REGISTERS};
 use crate::error::Error;
 use crate::fetch::PackageTree;
 use crate::image;
@@ -9,8 +9,8 @@ use crate::keyboard::GuestKeyboard;
 use crate::lab::{Lab, versions};
 use crate::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
 use crate::outcome::{GuestFailure, GuestOutcome};
-use crate::progress::{ProgressReport, OutputSink};
-use crate::qemu::{self, ProcessEnd, QemuOptions, QemuProcess, ConsoleTrouble, pass_on};
+use crate::progress::{OutputSink, ProgressReport};
+use crate::qemu::{self, ConsoleTrouble, ProcessEnd, QemuOptions, QemuProcess, pass_on};
 use crate::snapshot;
 use crate::spec::SpecError;
 use crate::trees::BootableKernel;
@@ -240,7 +240,9 @@ impl Lab {
                     }
                 }
                 Some(WirePiece::Status(status)) => outcome.status = Some(status),
-                Some(WirePiece::Failed(said)) => outcome.failure = Some(GuestFailure::Guest { said }),
+                Some(WirePiece::Failed(said)) => {
+                    outcome.failure = Some(GuestFailure::Guest { said })
+                }
                 Some(WirePiece::Listening) => listening(),
                 Some(WirePiece::Stdout(_) | WirePiece::Stderr(_)) | None => {}
             }

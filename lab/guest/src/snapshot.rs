@@ -3,7 +3,7 @@
 
 use crate::cache::CacheFolder;
 use crate::error::Error;
-use crate::fetch::{RECORD, PackageTree};
+use crate::fetch::{PackageTree, RECORD};
 use crate::machine::GuestFile;
 use crate::own::{self, GuestPrograms};
 use crate::progress::ProgressReport;

@@ -58,7 +58,9 @@ impl GuestSpec {
             TimeMode::Fast { cpus } if !(1..=MOST_CPUS).contains(&cpus) => {
                 Err(SpecError::Processors(cpus))
             }
-            _ if self.trace_registers && self.bench != BenchKind::Kvaser => Err(SpecError::NoRegisters),
+            _ if self.trace_registers && self.bench != BenchKind::Kvaser => {
+                Err(SpecError::NoRegisters)
+            }
             _ => Ok(()),
         }
     }

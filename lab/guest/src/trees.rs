@@ -3,8 +3,8 @@
 use crate::architecture::Architecture;
 use crate::cache::CacheFolder;
 use crate::error::{Error, tail};
-use crate::fetch::{self, TreeRecipe, PackageTree};
-use crate::kernels::{Kernel, DebianRelease};
+use crate::fetch::{self, PackageTree, TreeRecipe};
+use crate::kernels::{DebianRelease, Kernel};
 use crate::progress::ProgressReport;
 use crate::vmlinux;
 use std::collections::BTreeSet;
@@ -336,7 +336,11 @@ fn depmod(programs: &PackageTree, tree: &PackageTree, version: &str) -> Result<(
 /// Reduces a kernel's modules to those that guests use, and lists them as the installation of the
 /// package would. depmod is one of the guest's `programs`, which run on the host; it reads modules
 /// of any processor.
-pub(crate) fn choose_modules(programs: &PackageTree, tree: &PackageTree, version: &str) -> Result<(), Error> {
+pub(crate) fn choose_modules(
+    programs: &PackageTree,
+    tree: &PackageTree,
+    version: &str,
+) -> Result<(), Error> {
     depmod(programs, tree, version)?;
     keep_modules(&modules_folder(tree, version))?;
     depmod(programs, tree, version)

@@ -1,6 +1,6 @@
 //! The plan of an image, made from a gateway file.
 
-use baremetal::{DriveMode, ControllerPlace, ImagePlan, PortPlan};
+use baremetal::{ControllerPlace, DriveMode, ImagePlan, PortPlan};
 use config::{Diagnostic, SourceText};
 use gateway::config::{GatewayConfig, Offload};
 use port::PortSpec;

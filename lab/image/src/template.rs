@@ -117,7 +117,11 @@ fn said(command: &mut Command) -> Option<String> {
 ///
 /// # Errors
 /// [`TemplateError`]: the missing part, and what to install.
-pub fn template(machine: ImageTarget, folder: &Path, begin: &dyn Fn()) -> Result<ImageTemplate, TemplateError> {
+pub fn template(
+    machine: ImageTarget,
+    folder: &Path,
+    begin: &dyn Fn(),
+) -> Result<ImageTemplate, TemplateError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = said(Command::new(&rustc).arg("-vV"));

@@ -6,7 +6,7 @@ use frame::{CanId, Frame, FrameRef, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, decode, encode};
 use linux::can::{FrameOptions, FrameSocket};
-use linux::chardev::area::{MappedArea, FRAME_FD, CharState, TX_PENDING, at, both, first, second};
+use linux::chardev::area::{CharState, FRAME_FD, MappedArea, TX_PENDING, at, both, first, second};
 use linux::chardev::{CharControl, CharDevice, ReceiveQueue};
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -73,7 +73,10 @@ impl BusEnd {
         }
     }
 
-    pub(crate) fn receive(&mut self, take: &mut dyn FnMut(ArrivedFrame<'_>)) -> Result<usize, Errno> {
+    pub(crate) fn receive(
+        &mut self,
+        take: &mut dyn FnMut(ArrivedFrame<'_>),
+    ) -> Result<usize, Errno> {
         match self {
             Self::Socket(socket) => socket.receive(&mut |arrival| {
                 take(ArrivedFrame {

@@ -1,12 +1,12 @@
 //! A whole measurement on three interfaces, from plan to outcome.
 
-use crate::outcome::{TesterOutcome, BenchWords, assemble, clock};
+use crate::outcome::{BenchWords, TesterOutcome, assemble, clock};
 use crate::plan::{PlanError, PlannedFrame};
 use crate::play::{PlayedCounts, play};
 use crate::realtime::{in_own_thread, prepare};
-use crate::recorder::{BusTime, LatencyMeasure, FateRecorder};
+use crate::recorder::{BusTime, FateRecorder, LatencyMeasure};
 use crate::setup::TestSetup;
-use crate::sockets::{TesterInterfaces, SetUpError, TesterSockets};
+use crate::sockets::{SetUpError, TesterInterfaces, TesterSockets};
 use frame::wire::BitRate;
 use probe::traffic::TrafficPattern;
 
@@ -59,11 +59,19 @@ pub enum Error {
 ///
 /// # Errors
 /// [`Error`] where the run cannot begin.
-pub fn over_sockets(setup: &TestSetup, names: TesterInterfaces, buses: BusTimes) -> Result<TesterOutcome, Error> {
+pub fn over_sockets(
+    setup: &TestSetup,
+    names: TesterInterfaces,
+    buses: BusTimes,
+) -> Result<TesterOutcome, Error> {
     in_own_thread(|| sent(setup, names, buses))
 }
 
-fn sent(setup: &TestSetup, names: TesterInterfaces, buses: BusTimes) -> Result<TesterOutcome, Error> {
+fn sent(
+    setup: &TestSetup,
+    names: TesterInterfaces,
+    buses: BusTimes,
+) -> Result<TesterOutcome, Error> {
     if !setup.plan.beside.is_empty() {
         return Err(Error::Bench(
             "frames on the receiving bus are sent on bit-timed buses only".to_owned(),

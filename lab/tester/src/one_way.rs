@@ -2,10 +2,10 @@
 //! those that arrive.
 
 use crate::measure::Error;
-use crate::plan::{TestPlan, PlannedFrame};
+use crate::plan::{PlannedFrame, TestPlan};
 use crate::realtime::{in_own_thread, prepare};
 use crate::setup::TestSetup;
-use crate::timed::{TimedBench, DeviceRun, run};
+use crate::timed::{DeviceRun, TimedBench, run};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
 use linux::bitcan::{BitcanEvent, BitcanStamp};

@@ -1,9 +1,9 @@
 //! The result of a run: records, counts, latencies, and the warnings that belong to them.
 
 use crate::play::PlayedCounts;
-use crate::recorder::{FateCounts, LatencyMeasure, FateRecorder};
+use crate::recorder::{FateCounts, FateRecorder, LatencyMeasure};
 use crate::setup::TestSetup;
-use probe::{RunDescription, LatencyProfile, RunResults, LatencySummary};
+use probe::{LatencyProfile, LatencySummary, RunDescription, RunResults};
 use serde::Serialize;
 
 /// A run, complete or up to the point where it ended early.

@@ -3,7 +3,8 @@
 use frame::wire::{self, BitRate};
 use frame::{CanId, Frame, Nanos};
 use probe::traffic::{
-    MOST_FRAMES, TrafficPattern, PatternError, SHORTEST_PAYLOAD, FrameTemplate, number_in, period_for_load,
+    FrameTemplate, MOST_FRAMES, PatternError, SHORTEST_PAYLOAD, TrafficPattern, number_in,
+    period_for_load,
 };
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -177,7 +178,8 @@ impl TestPlan {
     }
 
     fn replayed(&self, log: &[(Nanos, Frame)]) -> Result<Vec<PlannedFrame>, PlanError> {
-        let mut planned: Vec<PlannedFrame> = Vec::with_capacity(log.len().min(self.frames as usize));
+        let mut planned: Vec<PlannedFrame> =
+            Vec::with_capacity(log.len().min(self.frames as usize));
         let mut first = None;
         let mut last = 0;
         for (stamp, frame) in log.iter().filter(|(_, frame)| can_be_numbered(frame)) {
@@ -201,7 +203,11 @@ impl TestPlan {
 }
 
 /// Returns the time from one frame to the next.
-fn pause(pattern: TrafficPattern, frame: &Frame, rate: Option<BitRate>) -> Result<Nanos, PlanError> {
+fn pause(
+    pattern: TrafficPattern,
+    frame: &Frame,
+    rate: Option<BitRate>,
+) -> Result<Nanos, PlanError> {
     let duration = rate.and_then(|rate| on_the_bus(frame, rate));
     match pattern {
         TrafficPattern::Period(period) => match duration {
@@ -340,7 +346,10 @@ mod tests {
     #[test]
     fn a_log_is_named_a_replay() {
         assert_eq!(PlanSource::Log(vec![]).to_string(), "replay");
-        assert_eq!(PlanSource::from(TrafficPattern::Load(50)).to_string(), "load:50");
+        assert_eq!(
+            PlanSource::from(TrafficPattern::Load(50)).to_string(),
+            "load:50"
+        );
     }
 
     proptest! {

@@ -9,7 +9,7 @@
 
 use crate::plan::PlanSource;
 use crate::recorder::FateRecorder;
-use crate::wire::{RunFault, TesterSide, UnsentReason, TesterWire};
+use crate::wire::{RunFault, TesterSide, TesterWire, UnsentReason};
 use frame::{Frame, Nanos};
 use probe::traffic::TrafficPattern;
 
@@ -75,7 +75,8 @@ pub fn play<W: TesterWire>(
     let done = match traffic {
         PlanSource::Made(TrafficPattern::OneAtATime) => player.one_at_a_time(start),
         PlanSource::Made(TrafficPattern::Flood) => player.flood(start),
-        PlanSource::Made(TrafficPattern::Period(_) | TrafficPattern::Load(_)) | PlanSource::Log(_) => player.paced(start),
+        PlanSource::Made(TrafficPattern::Period(_) | TrafficPattern::Load(_))
+        | PlanSource::Log(_) => player.paced(start),
     };
     let done = done.and_then(|()| player.settle());
     player.played.failure = done.err();

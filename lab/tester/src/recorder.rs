@@ -15,7 +15,7 @@ use frame::wire::{self, BitRate};
 use frame::{Frame, Nanos};
 use probe::matching::ReorderCount;
 use probe::traffic::number_in;
-use probe::{IncomingFrame, SentCopy, PayloadStore, FrameRecord, Status};
+use probe::{FrameRecord, IncomingFrame, PayloadStore, SentCopy, Status};
 
 /// The greatest number of records of duplicated or unexpected frames. Further ones are only
 /// counted.

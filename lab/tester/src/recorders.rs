@@ -11,7 +11,7 @@
 use crate::realtime::prepare;
 use frame::{CanId, Frame};
 use linux::can::layout::{CLASSIC_SIZE, encode};
-use linux::can::{OpenError, CanSocket};
+use linux::can::{CanSocket, OpenError};
 use linux::mmsg::MmsgOutbox;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
@@ -162,7 +162,10 @@ fn consumed(pid: u32) -> io::Result<u64> {
 }
 
 /// Sends all frames; returns the time it took, and the processor time of it, ns.
-fn send(trial: &RecorderTrial<'_>, sockets: &[(CanSocket, &String)]) -> Result<(u64, u64), RecorderError> {
+fn send(
+    trial: &RecorderTrial<'_>,
+    sockets: &[(CanSocket, &String)],
+) -> Result<(u64, u64), RecorderError> {
     // Buses do not wait for a recorder. Without the privilege for this priority, `reached` shows
     // the effect.
     let _ = prepare(Some(50));

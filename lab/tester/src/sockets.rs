@@ -1,12 +1,12 @@
 //! The tester on three SocketCAN interfaces or character devices.
 
 use crate::end::{BusEnd, EndPurpose, device_rate, is_device};
-use crate::wire::{RunFault, ReceivedFrame, TesterSide, UnsentReason, TesterWire};
+use crate::wire::{ReceivedFrame, RunFault, TesterSide, TesterWire, UnsentReason};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
 use linux::can::{FrameOptions, OpenError};
 use linux::chardev;
-use linux::link::{NetLink, LinkError};
+use linux::link::{LinkError, NetLink};
 use linux::{Errno, PollSet};
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -287,7 +287,11 @@ impl TesterWire for TesterSockets {
         }
     }
 
-    fn receive(&mut self, side: TesterSide, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> Result<usize, RunFault> {
+    fn receive(
+        &mut self,
+        side: TesterSide,
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
+    ) -> Result<usize, RunFault> {
         let (hardware, echo) = (self.names.hardware_stamps, self.echo);
         let mut no_hardware = false;
         let socket = match side {
@@ -485,8 +489,8 @@ mod tests {
 
     #[test]
     fn what_the_system_says_becomes_a_sentence() {
-        assert!(matches!(fault("x", Errno::NETDOWN), Fault::Down(_)));
-        assert!(matches!(fault("x", Errno::NODEV), Fault::Gone(_)));
-        assert!(matches!(fault("x", Errno::PERM), Fault::System { .. }));
+        assert!(matches!(fault("x", Errno::NETDOWN), RunFault::Down(_)));
+        assert!(matches!(fault("x", Errno::NODEV), RunFault::Gone(_)));
+        assert!(matches!(fault("x", Errno::PERM), RunFault::System { .. }));
     }
 }

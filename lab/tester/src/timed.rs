@@ -2,16 +2,16 @@
 //! the events are matched afterwards, so that measuring costs the gateway next to nothing.
 
 use crate::measure::Error;
-use crate::outcome::{TesterOutcome, BenchWords, assemble, clock};
-use crate::plan::{PlannedFrame, PlanSource};
+use crate::outcome::{BenchWords, TesterOutcome, assemble, clock};
+use crate::plan::{PlanSource, PlannedFrame};
 use crate::play::PlayedCounts;
 use crate::realtime::{in_own_thread, prepare};
-use crate::recorder::{BusTime, LatencyMeasure, FateRecorder};
+use crate::recorder::{BusTime, FateRecorder, LatencyMeasure};
 use crate::setup::TestSetup;
 use crate::wire::RunFault;
 use frame::Nanos;
 use frame::wire::BitRate;
-use linux::bitcan::{BUSES, DEVICE, BitcanEvent, SendMode, BitcanStamp, BitcanTester, TimedFrame};
+use linux::bitcan::{BUSES, BitcanEvent, BitcanStamp, BitcanTester, DEVICE, SendMode, TimedFrame};
 use probe::traffic::{TrafficPattern, number_in};
 use std::time::Duration;
 
@@ -50,7 +50,9 @@ pub fn over_bitcan(setup: &TestSetup, bench: &TimedBench) -> Result<TesterOutcom
 /// The tester on the bit-timed buses after its run: it acknowledges the frames that a gateway still
 /// sends; without an acknowledgement, a frame after a load would be repeated for ever. It stamps
 /// nothing.
-pub struct ListeningTester(#[expect(dead_code, reason = "it is on the buses while it is open")] BitcanTester);
+pub struct ListeningTester(
+    #[expect(dead_code, reason = "it is on the buses while it is open")] BitcanTester,
+);
 
 impl ListeningTester {
     /// Joins every bus that exists, until the value is dropped.
@@ -254,7 +256,10 @@ impl DeviceRun {
 
     fn failure(&self, bench: &TimedBench, taken: &MatchCounts) -> Option<RunFault> {
         if !self.done {
-            return Some(RunFault::Stuck(format!("{DEVICE}, bus {},", bench.send_bus)));
+            return Some(RunFault::Stuck(format!(
+                "{DEVICE}, bus {},",
+                bench.send_bus
+            )));
         }
         let silent = taken.first_out.is_none() && taken.first_in.is_some();
         (silent && taken.overruns == 0).then(|| {
@@ -419,13 +424,12 @@ mod tests {
         let end = |i: usize| 1_000_000 + i as u64 * 300_000;
         let numbered = || frames.iter().enumerate();
         // One bus after the other: the matching code sorts them by time.
-        let stamps: Vec<BitcanStamp> =
-            numbered()
-                .map(|(i, &frame)| stamp(end(i), 0, 0, BitcanEvent::Frame(frame)))
-                .chain(numbered().map(|(i, &frame)| {
-                    stamp(end(i) + 222_000 + i as u64, 1, 3, BitcanEvent::Frame(frame))
-                }))
-                .collect();
+        let stamps: Vec<BitcanStamp> = numbered()
+            .map(|(i, &frame)| stamp(end(i), 0, 0, BitcanEvent::Frame(frame)))
+            .chain(numbered().map(|(i, &frame)| {
+                stamp(end(i) + 222_000 + i as u64, 1, 3, BitcanEvent::Frame(frame))
+            }))
+            .collect();
         matched(&mut recorder, &stamps, &BENCH);
         let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
         assert_eq!((counts.received, counts.lost), (u64::from(n), 0));

@@ -92,7 +92,11 @@ pub trait TesterWire {
     ///
     /// # Errors
     /// [`RunFault`] where the interface can no longer be used.
-    fn receive(&mut self, side: TesterSide, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> Result<usize, RunFault>;
+    fn receive(
+        &mut self,
+        side: TesterSide,
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
+    ) -> Result<usize, RunFault>;
 
     /// Sleeps until a time of [`TesterWire::now`].
     fn sleep_until(&mut self, at: Nanos);

@@ -14,7 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tester::{BusTimes, Error, TesterInterfaces, LatencyMeasure, TesterOutcome, TestPlan, SetUpError, TestSetup};
+use tester::{
+    BusTimes, Error, LatencyMeasure, SetUpError, TestPlan, TestSetup, TesterInterfaces,
+    TesterOutcome,
+};
 
 /// Two virtual interfaces for this test only; they are removed when the test is over.
 struct Pair([String; 2]);
@@ -152,7 +155,10 @@ fn measured(pair: &Pair, setup: &TestSetup) -> TesterOutcome {
 fn what_goes_in_comes_out_with_its_latency() {
     let pair = pair!("ctpass");
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
-    for pattern in [TrafficPattern::OneAtATime, TrafficPattern::Period(1_000_000)] {
+    for pattern in [
+        TrafficPattern::OneAtATime,
+        TrafficPattern::Period(1_000_000),
+    ] {
         let outcome = measured(&pair, &setup(pattern, 100));
         assert_eq!(outcome.failure, None, "{pattern}");
         let c = outcome.counts;

@@ -6,8 +6,8 @@ use crate::cpu;
 use crate::error::{VmmError, kvm, system};
 use crate::interrupts::InterruptRoutes;
 use crate::pci::{PciFunction, PciRoot};
-use crate::serial::{self, AgentLine, FIRST_LINE, EventLine, SECOND_LINE};
-use crate::virtio::{CanDevice, DeviceEvents, InitialPlace, VhostBackendDevice, KvmWiring};
+use crate::serial::{self, AgentLine, EventLine, FIRST_LINE, SECOND_LINE};
+use crate::virtio::{CanDevice, DeviceEvents, InitialPlace, KvmWiring, VhostBackendDevice};
 use kvm_bindings::{KVM_PIT_SPEAKER_DUMMY, kvm_pit_config};
 use kvm_ioctls::{Kvm, VcpuExit, VcpuFd, VmFd};
 use linux::Errno;
@@ -143,7 +143,10 @@ fn line(vm: &VmFd, number: u32) -> Result<EventLine, VmmError> {
 }
 
 /// Runs the processor until the machine ends.
-fn processor_runs<F: PciFunction>(mut processor: VcpuFd, mut bus: AddressSpace<F>) -> Result<MachineEnd, VmmError> {
+fn processor_runs<F: PciFunction>(
+    mut processor: VcpuFd,
+    mut bus: AddressSpace<F>,
+) -> Result<MachineEnd, VmmError> {
     loop {
         match processor.run() {
             Ok(VcpuExit::IoOut(port, bytes)) => {

@@ -6,9 +6,9 @@ use crate::bus::AddressSpace;
 use crate::error::{VmmError, file, system};
 use crate::machine::MachineEnd;
 pub use crate::pci::MsixMessage;
-use crate::pci::{PciRoot, InterruptWires};
-use crate::serial::{self, AgentLine, EventLine, AgentOutput};
-use crate::virtio::{DeviceBackend, CanDevice, KickSink, InitialPlace, DriverQueue, all_parts};
+use crate::pci::{InterruptWires, PciRoot};
+use crate::serial::{self, AgentLine, AgentOutput, EventLine};
+use crate::virtio::{CanDevice, DeviceBackend, DriverQueue, InitialPlace, KickSink, all_parts};
 pub use crate::virtio::{QUEUES, VECTORS};
 use std::path::Path;
 use vm_memory::{GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
@@ -236,7 +236,11 @@ impl DeviceModel {
     }
 
     fn part(&mut self, device: usize) -> Option<(&mut FakeBackend, &mut FakeKvm)> {
-        self.bus.root.devices().get_mut(device).map(CanDevice::parts)
+        self.bus
+            .root
+            .devices()
+            .get_mut(device)
+            .map(CanDevice::parts)
     }
 
     /// Returns the state that was handed over, while the device with this number works.

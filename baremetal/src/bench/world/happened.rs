@@ -39,7 +39,12 @@ pub(super) enum WorldEvent {
 }
 
 /// Keeps a bus's event until the step is complete.
-pub(super) fn note(event: &NodeEvent<'_>, bus: u8, seats: &[ControllerSeat], happened: &mut Vec<WorldEvent>) {
+pub(super) fn note(
+    event: &NodeEvent<'_>,
+    bus: u8,
+    seats: &[ControllerSeat],
+    happened: &mut Vec<WorldEvent>,
+) {
     happened.push(match *event {
         NodeEvent::Frame {
             start,

@@ -4,11 +4,11 @@ mod happened;
 mod reactions;
 
 use super::page::RegisterPage;
-use super::task::{DisturbedFrames, BenchStamp, BenchTask};
+use super::task::{BenchStamp, BenchTask, DisturbedFrames};
 use super::tester::BenchTester;
 use alloc::vec::Vec;
-use bus::{Bus, BusConfig, ErrorKind, FrameFault, NodeConfig, NodeId, FaultTime};
-use controller::mapped::{BUFFERS, BusJoin, TX_PENDING, DeviceTrap};
+use bus::{Bus, BusConfig, ErrorKind, FaultTime, FrameFault, NodeConfig, NodeId};
+use controller::mapped::{BUFFERS, BusJoin, DeviceTrap, TX_PENDING};
 use frame::Nanos;
 use happened::{WorldEvent, note};
 
@@ -128,7 +128,10 @@ impl BenchWorld {
                 tester,
             });
         }
-        let side = self.sides.get_mut(usize::from(bus)).ok_or(DeviceTrap::Invalid)?;
+        let side = self
+            .sides
+            .get_mut(usize::from(bus))
+            .ok_or(DeviceTrap::Invalid)?;
         // All controllers on a bus have the same bit rates.
         if side.rates == rates {
             Ok(side)

@@ -4,7 +4,7 @@ use super::super::page::RegisterPage;
 use super::super::task::StampKind;
 use super::super::tester::RawStamp;
 use super::happened::WorldEvent;
-use super::{INCOMING, OUTGOING, ControllerSeat, BenchWorld};
+use super::{BenchWorld, ControllerSeat, INCOMING, OUTGOING};
 use bus::{DropReason, ErrorState, NodeId};
 use controller::mapped::{FIFO, TX_BUS_OFF, TX_FAILED, TX_SENT};
 use frame::{Frame, Nanos};

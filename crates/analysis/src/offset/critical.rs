@@ -1,6 +1,6 @@
 //! The phases of clocks in which a bound is reached.
 
-use super::{RivalFrames, BusyPeriod};
+use super::{BusyPeriod, RivalFrames};
 use crate::compiled::CompiledBus;
 use crate::model::SendOrder;
 use crate::window::NoBound;

@@ -73,13 +73,13 @@ mod joint;
 mod phases;
 
 use crate::compiled::{CompiledBus, SentMessage};
-use crate::window::{NoBound, RivalStream, BusyWindow};
+use crate::window::{BusyWindow, NoBound, RivalStream};
 use crate::{Arrival, LatencyBound, QueueService};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use frame::Nanos;
 pub(crate) use joint::JointMessages;
-use phases::{FAR, ClockPhase, phases};
+use phases::{ClockPhase, FAR, phases};
 pub(crate) use phases::{behind, led};
 
 /// Maximum number of phases of a node that are considered.
@@ -321,7 +321,13 @@ impl CompiledBus {
     }
 
     /// Groups rivals that share a clock; moves those of the clock `own` to the end of the list.
-    fn join(&self, window: &mut BusyWindow, rivals: &mut Vec<usize>, busy: Nanos, own: Option<usize>) {
+    fn join(
+        &self,
+        window: &mut BusyWindow,
+        rivals: &mut Vec<usize>,
+        busy: Nanos,
+        own: Option<usize>,
+    ) {
         let mut clocks: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (place, &i) in rivals.iter().enumerate() {
             let sent = self.messages[i];

@@ -120,7 +120,11 @@ pub(crate) fn led(stream: RivalStream, shift: Nanos) -> RivalStream {
 
 /// Returns the times at which frames can be released in a phase, up to `until`, with the time that
 /// all frames up to then occupy.
-pub(super) fn work(streams: &[RivalStream], phase: &ClockPhase, until: Nanos) -> Vec<(Nanos, Nanos)> {
+pub(super) fn work(
+    streams: &[RivalStream],
+    phase: &ClockPhase,
+    until: Nanos,
+) -> Vec<(Nanos, Nanos)> {
     let mut all = Vec::new();
     for (stream, &shift) in streams.iter().zip(&phase.shifts) {
         let stream = led(*stream, shift);

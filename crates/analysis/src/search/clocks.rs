@@ -34,7 +34,13 @@ impl WitnessSearch<'_> {
 
     /// Moves a source, with all of its clock, so that the frame that arrived at `from` arrives at
     /// `to`.
-    pub(super) fn shift(&self, scenario: &mut ReleaseScenario, source: usize, from: Nanos, to: Nanos) {
+    pub(super) fn shift(
+        &self,
+        scenario: &mut ReleaseScenario,
+        source: usize,
+        from: Nanos,
+        to: Nanos,
+    ) {
         let Some((bus, node)) = self.clock(source) else {
             by(scenario, source, from, to);
             return;

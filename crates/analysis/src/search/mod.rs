@@ -27,11 +27,11 @@ mod play;
 
 use crate::model::{BusSpec, SendOrder};
 use crate::witness::ReplayError;
-use crate::{Assessment, LengthSearch, Network, NetworkFound, MessagePlace};
+use crate::{Assessment, LengthSearch, MessagePlace, Network, NetworkFound};
 use alloc::vec::Vec;
 use frame::{Frame, LengthError, Nanos};
 pub(crate) use play::simulated;
-use play::{ReleaseScenario, PlayTrace, PlayNetwork};
+use play::{PlayNetwork, PlayTrace, ReleaseScenario};
 
 /// The time at which the victim is released in the search, ns: late enough for everything else to
 /// come before.
@@ -249,7 +249,7 @@ impl WitnessSearch<'_> {
         let bus = &self.compiled[place.bus];
         let spec: &BusSpec = &self.world.network.buses[place.bus];
         let (own, other) = (bus.messages[place.message], bus.messages[message]);
-        let queued = |node: usize| matches!(spec.nodes[node].order, Order::Mailboxes(_));
+        let queued = |node: usize| matches!(spec.nodes[node].order, SendOrder::Mailboxes(_));
         if queued(own.node) {
             let mates = bus.messages.iter().filter(|m| m.node == own.node);
             let lowest = mates.map(|m| m.key).max().unwrap_or(own.key);

@@ -3,11 +3,11 @@
 use crate::model::{BusSpec, SendOrder};
 use crate::offset::behind;
 use crate::witness::ReplayError;
-use crate::{Arrival, Network, MessagePlace};
+use crate::{Arrival, MessagePlace, Network};
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
-use bus::{Bus, BusConfig, NodeEvent, NodeConfig, NodeId};
+use bus::{Bus, BusConfig, NodeConfig, NodeEvent, NodeId};
 use core::cmp::Reverse;
 use frame::{Frame, Nanos};
 
@@ -91,7 +91,8 @@ impl<'n> PlayNetwork<'n> {
     /// Creates a world with these frames, for each bus and message.
     pub(super) fn new(network: &'n Network, frames: Vec<Vec<Frame>>) -> Self {
         let each = |bus: &BusSpec| vec![Vec::new(); bus.messages.len()];
-        let mut onward: Vec<Vec<Vec<(MessagePlace, Nanos)>>> = network.buses.iter().map(each).collect();
+        let mut onward: Vec<Vec<Vec<(MessagePlace, Nanos)>>> =
+            network.buses.iter().map(each).collect();
         let mut sources = Vec::new();
         for (bus, spec) in network.buses.iter().enumerate() {
             let all = (0..spec.messages.len()).map(|message| MessagePlace { bus, message });
@@ -222,7 +223,12 @@ impl<'n> PlayNetwork<'n> {
     }
 
     /// Records a release, and returns the next one of its source.
-    fn next(&self, scenario: &ReleaseScenario, ready: &ReadyFrame, trace: &mut PlayTrace) -> Option<ReadyFrame> {
+    fn next(
+        &self,
+        scenario: &ReleaseScenario,
+        ready: &ReadyFrame,
+        trace: &mut PlayTrace,
+    ) -> Option<ReadyFrame> {
         let place = self.sources[ready.source];
         if (place.bus, place.message) != (ready.bus, ready.message) {
             return None;

@@ -1,6 +1,6 @@
 //! `[buses.NAME]` and `[nodes.NAME]`.
 
-use crate::{BusSpec, LengthRule, NodeSpec, SendOrder, BufferRefill};
+use crate::{BufferRefill, BusSpec, LengthRule, NodeSpec, SendOrder};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::ToString;
@@ -35,7 +35,11 @@ const ORDER_WORDS: &[KeyMisnomer] = &[
     ),
 ];
 
-pub(super) fn parse(name: &str, mut table: TomlTable<'_>, found: &mut Diagnostics) -> Option<BusSpec> {
+pub(super) fn parse(
+    name: &str,
+    mut table: TomlTable<'_>,
+    found: &mut Diagnostics,
+) -> Option<BusSpec> {
     table.misnomers(WORDS);
     let bitrate = table.need("bitrate", found).and_then(|v| v.bitrate(found));
     let data = table.bitrate("data_bitrate", found);

@@ -6,7 +6,7 @@ use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use config::{SpannedValue, Diagnostic, Diagnostics, KeyMisnomer, TomlTable};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, SpannedValue, TomlTable};
 use frame::{Header, Kind, Nanos, dlc, flags};
 
 /// Words that other tools use for the keys.
@@ -148,7 +148,11 @@ fn payload(table: &mut TomlTable<'_>, kind: Kind, found: &mut Diagnostics) -> Op
     }
 }
 
-fn check<'d>(data: &'d SpannedValue<Vec<u8>>, most: usize, found: &mut Diagnostics) -> Option<&'d [u8]> {
+fn check<'d>(
+    data: &'d SpannedValue<Vec<u8>>,
+    most: usize,
+    found: &mut Diagnostics,
+) -> Option<&'d [u8]> {
     if data.value.len() > most {
         let message = format!("{} bytes: {most} is the most", data.value.len());
         let hint = "FD frames, `kind = \"fd\"`, carry up to 64";

@@ -12,7 +12,9 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use config::{SpannedValue, Diagnostic, Diagnostics, TomlDocument, KeyMisnomer, SourceText, TomlTable};
+use config::{
+    Diagnostic, Diagnostics, KeyMisnomer, SourceText, SpannedValue, TomlDocument, TomlTable,
+};
 use core::ops::Range;
 
 /// Maximum number of messages in a set.
@@ -35,7 +37,8 @@ const TABLES: [&str; 3] = ["buses", "nodes", "messages"];
 const TOP: &[KeyMisnomer] = &[
     KeyMisnomer::of("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
     KeyMisnomer::of("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
-    KeyMisnomer::of("messages", &["message", "frame", "frames", "signals"]).hint("write [[messages]]"),
+    KeyMisnomer::of("messages", &["message", "frame", "frames", "signals"])
+        .hint("write [[messages]]"),
 ];
 
 /// The parts that have been read so far.
@@ -231,7 +234,9 @@ impl SetReader {
         }
         let node = match (known, node) {
             (Some((_, node)), _) => node,
-            (None, Some(node)) => self.add_node(NodeSpec::new(node.value, SendOrder::Priority), bus),
+            (None, Some(node)) => {
+                self.add_node(NodeSpec::new(node.value, SendOrder::Priority), bus)
+            }
             // A node for this message alone, which no other message can name.
             (None, None) => {
                 let name = format!("of {}", parsed.text);

@@ -118,7 +118,10 @@ fn a_set_is_read() {
         .map(|n| (n.name.as_str(), n.order))
         .collect();
     let three = SendOrder::Mailboxes(core::num::NonZeroU8::new(3).unwrap());
-    let others = [("engine", SendOrder::Priority), ("of 200", SendOrder::Priority)];
+    let others = [
+        ("engine", SendOrder::Priority),
+        ("of 200", SendOrder::Priority),
+    ];
     assert_eq!(nodes, [&[("gateway", three)], &others[..]].concat());
     let [speed, temperature, fd] = &bus.messages[..] else {
         panic!("{bus:?}")

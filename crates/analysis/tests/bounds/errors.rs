@@ -3,7 +3,9 @@
 use crate::common;
 
 use analysis::BusSpec;
-use bus::{Bus, BusConfig, ErrorKind, ErrorState, NodeEvent, FrameFault, NodeConfig, NodeId, FaultTime};
+use bus::{
+    Bus, BusConfig, ErrorKind, ErrorState, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId,
+};
 use common::{Kind, Phases, Random, assess, releases, set};
 use frame::Nanos;
 

@@ -3,8 +3,8 @@
 use crate::common;
 
 use analysis::{
-    Arrival, GatewayHop, LengthSearch, Message, Network, NetworkError, NoBound, NodeSpec, SendOrder, MessagePlace, FrameShape,
-    search,
+    Arrival, FrameShape, GatewayHop, LengthSearch, Message, MessagePlace, Network, NetworkError,
+    NoBound, NodeSpec, SendOrder, search,
 };
 use bus::{Bus, NodeEvent, NodeId};
 use common::{Kind, Phases, Random, for_each, releases, set, simulated};
@@ -59,7 +59,13 @@ fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) ->
 }
 
 /// With another ID, and the same payload.
-fn forward(network: &mut Network, from: MessagePlace, to: usize, delay: Nanos, random: &mut Random) {
+fn forward(
+    network: &mut Network,
+    from: MessagePlace,
+    to: usize,
+    delay: Nanos,
+    random: &mut Random,
+) {
     let shape = network.buses[from.bus].messages[from.message].shape;
     let frame = LengthSearch::new().longest_frame(&shape).unwrap();
     let arrival = network.buses[from.bus].messages[from.message].arrival;
@@ -317,7 +323,7 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
         errors: None,
         random_errors: None,
         joins: 0,
-        nodes: vec![NodeSpec::new("node", Order::Priority)],
+        nodes: vec![NodeSpec::new("node", SendOrder::Priority)],
         messages,
     };
     let mut first: Vec<Message> = (1..=6).map(|number| message(number, 0, 100 * ms)).collect();
@@ -431,7 +437,7 @@ fn frames_of_one_bus_come_one_after_the_other() {
         let hops = (0..10).map(place(0)).zip((0..10).map(place(1)));
         let network = Network {
             buses: vec![
-                bus("node", Order::Priority, messages.clone()),
+                bus("node", SendOrder::Priority, messages.clone()),
                 bus("gateway", one, messages.clone()),
             ],
             hops: hops

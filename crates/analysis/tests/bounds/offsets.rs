@@ -3,8 +3,9 @@
 use crate::common;
 
 use analysis::{
-    Arrival, BusSpec, CompiledBus, GatewayHop, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder,
-    ReleaseOutcome, MessagePlace, FrameRelease, FrameShape, critical_instant, replay, search,
+    Arrival, BusSpec, CompiledBus, FrameRelease, FrameShape, GatewayHop, LengthRule, LengthSearch,
+    Message, MessagePlace, Network, NodeSpec, ReleaseOutcome, SendOrder, critical_instant, replay,
+    search,
 };
 use common::offsets::{
     Clocks, Flaw, bound, keep_to_offsets, released, releases, with_offsets, without,
@@ -254,7 +255,9 @@ fn what_a_gateway_passes_on_has_no_offset() {
     };
     let first = with_offsets(set(25_000, kind), 25_000, 100, 20, false);
     let mut second = with_offsets(set(25_001, kind), 25_001, 100, 20, false);
-    second.nodes.push(NodeSpec::new("gateway", SendOrder::Priority));
+    second
+        .nodes
+        .push(NodeSpec::new("gateway", SendOrder::Priority));
     let passed = first.messages.len() / 2;
     let frame = Frame::classic(CanId::eff(0x1ABC_0000).unwrap(), &[0x55; 4]).unwrap();
     second.messages.push(Message {
@@ -449,7 +452,8 @@ fn two_nodes(seed: u64) -> BusSpec {
     };
     let mut messages: Vec<Message> = (0..6).map(message).collect();
     messages.push(Message {
-        shape: FrameShape::exact(&Frame::classic(CanId::sff(0x7FF).unwrap(), &[0; 8]).unwrap()).unwrap(),
+        shape: FrameShape::exact(&Frame::classic(CanId::sff(0x7FF).unwrap(), &[0; 8]).unwrap())
+            .unwrap(),
         node: 2,
         arrival: Arrival::new(100_000_000, 0, 0).unwrap(),
         offset: None,

@@ -3,7 +3,8 @@
 use crate::common;
 
 use analysis::{
-    Arrival, BusSpec, LengthSearch, Message, NoBound, NodeSpec, SendOrder, FrameShape, critical_instant, replay,
+    Arrival, BusSpec, FrameShape, LengthSearch, Message, NoBound, NodeSpec, SendOrder,
+    critical_instant, replay,
 };
 use common::reference::{Flaw, latency};
 use common::{Kind, Phases, assess, for_each, outcomes, releases, set};
@@ -216,7 +217,7 @@ fn bus(rate: &str, messages: Vec<Message>) -> BusSpec {
         errors: None,
         random_errors: None,
         joins: 0,
-        nodes: vec![NodeSpec::new("node", Order::Priority)],
+        nodes: vec![NodeSpec::new("node", SendOrder::Priority)],
         messages,
     }
 }
@@ -268,7 +269,8 @@ fn too_much_load_has_no_bound_and_says_how_much() {
 #[test]
 fn what_cannot_be_decided_is_refused() {
     use analysis::{CompiledBus, ModelError};
-    let refused = |messages| CompiledBus::new(&bus("500k", messages), &mut LengthSearch::new()).err();
+    let refused =
+        |messages| CompiledBus::new(&bus("500k", messages), &mut LengthSearch::new()).err();
     let two = vec![message(1, 7, 1), message(1, 3, 1)];
     let same = ModelError::SameField {
         first: 0,

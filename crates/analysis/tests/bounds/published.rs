@@ -5,7 +5,7 @@
 
 use crate::common;
 
-use analysis::{Arrival, BusSpec, LengthRule, Message, NodeSpec, SendOrder, FrameShape};
+use analysis::{Arrival, BusSpec, FrameShape, LengthRule, Message, NodeSpec, SendOrder};
 use common::assess;
 use frame::{CanId, Header, Kind, Nanos};
 
@@ -31,7 +31,7 @@ fn bus(rate: &str, messages: &[(usize, u64)]) -> BusSpec {
         errors: None,
         random_errors: None,
         joins: BusSpec::bit(rate),
-        nodes: vec![NodeSpec::new("node", Order::Priority)],
+        nodes: vec![NodeSpec::new("node", SendOrder::Priority)],
         messages: (1..).zip(messages).map(message).collect(),
     }
 }

@@ -3,8 +3,8 @@
 use crate::common;
 
 use analysis::{
-    Arrival, Assessment, BusSpec, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder, MessagePlace,
-    QueueService, FrameShape, critical_instant, replay, search,
+    Arrival, Assessment, BusSpec, FrameShape, LengthRule, LengthSearch, Message, MessagePlace,
+    Network, NodeSpec, QueueService, SendOrder, critical_instant, replay, search,
 };
 use common::{Kind, Phases, assess, for_each, outcomes, releases, set};
 use frame::{CanId, Header, Kind as Format, Nanos};
@@ -174,7 +174,11 @@ fn buffers_that_hold_all_serve_by_priority() {
             ..bus.clone()
         };
         let (found, by_priority) = (assess(&bus).1, assess(&plain).1);
-        if found.nodes.iter().all(|n| n.service == QueueService::Covered) {
+        if found
+            .nodes
+            .iter()
+            .all(|n| n.service == QueueService::Covered)
+        {
             covered += 1;
             let latencies = |a: &Assessment| a.messages.iter().map(|m| m.bound).collect::<Vec<_>>();
             assert_eq!(latencies(&found), latencies(&by_priority));
@@ -286,7 +290,7 @@ fn a_queue_by_hand() {
     let bus = by_hand(1, LengthRule::Formula, &[0x100, 0x300], &[0x200, 0x400]);
     let (_, found) = assess(&bus);
     let latency = |i: usize| found.messages[i].bound.unwrap().latency;
-    assert_eq!(found.nodes[0].service, Service::Queue);
+    assert_eq!(found.nodes[0].service, QueueService::Queue);
     // Blocked by 400; 300 in the buffer; 200, which goes before 300; itself.
     assert_eq!(latency(0), (135 + 135 + 135 + 132) * 1_000);
     // The same with 100 ahead of 300.
@@ -302,7 +306,7 @@ fn two_buffers_by_hand() {
     let (own, others) = ([0x100, 0x400, 0x700], [0x300, 0x500]);
     let (_, found) = assess(&by_hand(2, LengthRule::Formula, &own, &others));
     let latency = |i: usize| found.messages[i].bound.unwrap().latency;
-    assert_eq!(found.nodes[0].service, Service::Queue);
+    assert_eq!(found.nodes[0].service, QueueService::Queue);
     // Blocked by 500 or 700; 300; 400 in a buffer; itself.
     assert_eq!(latency(0), (135 + 135 + 135 + 132) * 1_000);
     // 100 goes before 400, from the other buffer.

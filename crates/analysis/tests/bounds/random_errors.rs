@@ -3,7 +3,7 @@
 use crate::common;
 
 use analysis::{BusSpec, CompiledBus, LengthSearch, SendOrder};
-use bus::{Bus, BusConfig, ErrorState, NodeEvent, BusFaults, NodeConfig, NodeId};
+use bus::{Bus, BusConfig, BusFaults, ErrorState, NodeConfig, NodeEvent, NodeId};
 use common::{Kind, Phases, assess, releases, set};
 use frame::Nanos;
 

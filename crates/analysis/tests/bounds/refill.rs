@@ -3,8 +3,8 @@
 use crate::common;
 
 use analysis::{
-    Arrival, BusSpec, CompiledBus, GatewayHop, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder, MessagePlace,
-    BufferRefill, QueueService, FrameShape,
+    Arrival, BufferRefill, BusSpec, CompiledBus, FrameShape, GatewayHop, LengthRule, LengthSearch,
+    Message, MessagePlace, Network, NodeSpec, QueueService, SendOrder,
 };
 use common::refilled::play;
 use common::{Kind, Phases, assess, outcomes, releases, set};
@@ -18,7 +18,12 @@ fn alone(bus: BusSpec) -> Network {
     }
 }
 
-fn on_bus(bus: usize, spec: &BusSpec, phases: Phases, seed: u64) -> Vec<(Nanos, MessagePlace, Nanos)> {
+fn on_bus(
+    bus: usize,
+    spec: &BusSpec,
+    phases: Phases,
+    seed: u64,
+) -> Vec<(Nanos, MessagePlace, Nanos)> {
     let all = releases(spec, phases, seed, 200_000_000);
     let place = |message| MessagePlace { bus, message };
     all.into_iter()
@@ -101,7 +106,7 @@ fn no_frame_of_nodes_that_need_time_is_above_its_bound() {
             let (_, found) = assess(&spec);
             bounded += found.messages.iter().filter(|m| m.bound.is_ok()).count();
             for (node, found) in spec.nodes.iter().zip(&found.nodes) {
-                assert_eq!(node.refill.is_some(), found.service == Service::Queue);
+                assert_eq!(node.refill.is_some(), found.service == QueueService::Queue);
             }
             // The mistake of ignoring that time is detected.
             let quick = slow(seed, mailboxes, BufferRefill { time: 0, every });
@@ -145,7 +150,11 @@ fn is_passed(network: &Network, place: MessagePlace) -> bool {
 }
 
 /// All frames of one bus are passed on to another, which has messages of its own.
-fn two_buses(seed: u64, mailboxes: u8, refill: BufferRefill) -> (Network, Vec<(Nanos, MessagePlace, Nanos)>) {
+fn two_buses(
+    seed: u64,
+    mailboxes: u8,
+    refill: BufferRefill,
+) -> (Network, Vec<(Nanos, MessagePlace, Nanos)>) {
     let kind = Kind {
         messages: (8, 16),
         load: (15, 35),
@@ -208,7 +217,12 @@ fn message(number: u32, node: usize, period: Nanos) -> Message {
 }
 
 /// A bus with one node, which has one transmit buffer.
-fn one_node(name: &str, rate: &str, refill: Option<BufferRefill>, messages: Vec<Message>) -> BusSpec {
+fn one_node(
+    name: &str,
+    rate: &str,
+    refill: Option<BufferRefill>,
+    messages: Vec<Message>,
+) -> BusSpec {
     BusSpec {
         name: name.to_owned(),
         rate: rate.parse().unwrap(),
@@ -218,7 +232,7 @@ fn one_node(name: &str, rate: &str, refill: Option<BufferRefill>, messages: Vec<
         joins: 0,
         nodes: vec![NodeSpec {
             refill,
-            ..NodeSpec::new("node", Order::Mailboxes(NonZeroU8::MIN))
+            ..NodeSpec::new("node", SendOrder::Mailboxes(NonZeroU8::MIN))
         }],
         messages,
     }
@@ -245,7 +259,7 @@ fn a_lower_frame_slips_into_the_pause() {
                 refill: Some(refill),
                 ..NodeSpec::new("slow", one)
             },
-            NodeSpec::new("other", Order::Priority),
+            NodeSpec::new("other", SendOrder::Priority),
         ],
         messages: vec![
             message(0x100, 0, 100_000_000),

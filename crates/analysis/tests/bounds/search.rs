@@ -2,7 +2,9 @@
 
 use crate::common;
 
-use analysis::{LengthSearch, Network, MessagePlace, FrameRelease, SearchError, WorstFound, replay, search};
+use analysis::{
+    FrameRelease, LengthSearch, MessagePlace, Network, SearchError, WorstFound, replay, search,
+};
 use common::{Kind, set};
 
 /// A set of 20 to 30 messages on one bus.

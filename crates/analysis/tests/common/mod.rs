@@ -8,8 +8,8 @@ pub(crate) mod reference;
 pub(crate) mod refilled;
 
 use analysis::{
-    Arrival, Assessment, BusSpec, CompiledBus, LengthRule, LengthSearch, Message, NodeSpec, SendOrder, ReleaseOutcome,
-    FrameRelease, FrameShape, replay,
+    Arrival, Assessment, BusSpec, CompiledBus, FrameRelease, FrameShape, LengthRule, LengthSearch,
+    Message, NodeSpec, ReleaseOutcome, SendOrder, replay,
 };
 use bus::{Bus, BusConfig, NodeConfig, NodeId};
 use frame::wire::BitRate;
@@ -370,7 +370,10 @@ pub(crate) fn releases(
 }
 
 /// The outcomes of releases, with the event of each.
-pub(crate) fn outcomes(bus: &BusSpec, all: &[(FrameRelease, Nanos)]) -> Vec<(ReleaseOutcome, Nanos)> {
+pub(crate) fn outcomes(
+    bus: &BusSpec,
+    all: &[(FrameRelease, Nanos)],
+) -> Vec<(ReleaseOutcome, Nanos)> {
     let plain: Vec<FrameRelease> = all.iter().map(|(release, _)| *release).collect();
     let found = replay(bus, &plain).unwrap();
     assert_eq!(found.len(), plain.len(), "all are sent");

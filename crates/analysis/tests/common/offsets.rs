@@ -2,7 +2,7 @@
 //! be enabled.
 
 use super::{Random, assess};
-use analysis::{BusSpec, LengthSearch, FrameRelease};
+use analysis::{BusSpec, FrameRelease, LengthSearch};
 use frame::{Nanos, wire};
 
 /// Creates a set in which this percentage of the messages has an offset. Periods become 1, 2, 5, 10
@@ -188,7 +188,8 @@ pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[FrameRelease]) -> bool 
             .iter()
             .map(|r| bus.messages[r.message].arrival.period())
             .max();
-        let turns = |r: &&&FrameRelease| longest.unwrap() / bus.messages[r.message].arrival.period();
+        let turns =
+            |r: &&&FrameRelease| longest.unwrap() / bus.messages[r.message].arrival.period();
         let most = own.iter().map(|r| turns(&r)).max().unwrap_or(0);
         own.is_empty()
             || clocks.into_iter().any(|clock| {

@@ -1,7 +1,7 @@
 //! Simulated buses whose nodes need time to put the next frame into a buffer.
 
 use super::{Random, simulated};
-use analysis::{LengthSearch, Network, NodeSpec, SendOrder, MessagePlace, BufferRefill};
+use analysis::{BufferRefill, LengthSearch, MessagePlace, Network, NodeSpec, SendOrder};
 use bus::{Bus, NodeEvent, NodeId};
 use frame::Nanos;
 use std::collections::VecDeque;
@@ -96,7 +96,11 @@ pub(crate) struct Ended {
 
 /// Simulated buses whose nodes fill their buffers as their [`BufferRefill`] allows; gateways take a time
 /// up to their delay.
-pub(crate) fn play(network: &Network, all: &[(Nanos, MessagePlace, Nanos)], seed: u64) -> Vec<Ended> {
+pub(crate) fn play(
+    network: &Network,
+    all: &[(Nanos, MessagePlace, Nanos)],
+    seed: u64,
+) -> Vec<Ended> {
     let mut random = Random(seed);
     let mut lengths = LengthSearch::new();
     let (mut buses, mut drivers) = (Vec::new(), Vec::new());

@@ -5,7 +5,7 @@ use super::{Bus, BusPhase};
 use crate::{
     ErrorState, NodeEvent, NodeId,
     confinement::ConfinementCounters,
-    node::{Node, BusOffRecovery},
+    node::{BusOffRecovery, Node},
 };
 use frame::{Nanos, wire::BUS_OFF_RECOVERY_BITS};
 

@@ -2,12 +2,12 @@
 
 use super::{Bus, BusPhase, SendingNode};
 use crate::{
-    DropReason, ErrorKind, ErrorState, NodeEvent, FrameFault, NodeId, ReceiverSet,
+    DropReason, ErrorKind, ErrorState, FrameFault, NodeEvent, NodeId, ReceiverSet,
     confinement::ConfinementCounters,
-    disturbed::{Disturbance, BusStation, StationStep, StationAction},
+    disturbed::{BusStation, Disturbance, StationAction, StationStep},
     fault::below,
-    node::{NO_KEY, BusOffRecovery},
-    wire::{self, MOST_BITS, BitRole},
+    node::{BusOffRecovery, NO_KEY},
+    wire::{self, BitRole, MOST_BITS},
 };
 use alloc::vec::Vec;
 use frame::{

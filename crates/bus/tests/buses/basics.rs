@@ -1,5 +1,5 @@
 //! A bus without errors.
-use bus::{Bus, BusConfig, NodeEvent, NodeConfig, SendError};
+use bus::{Bus, BusConfig, NodeConfig, NodeEvent, SendError};
 use cangate_bus as bus;
 use frame::{CanId, Frame};
 

@@ -2,7 +2,9 @@
 //! and every event, time and counter the same. Compiles kmod/bitcan/host/replay.c with the
 //! system's C compiler; if there is none, the tests print that and are skipped.
 
-use cangate_bus::{Bus, BusConfig, ErrorKind, NodeEvent, FrameFault, NodeConfig, NodeId, SendError, FaultTime};
+use cangate_bus::{
+    Bus, BusConfig, ErrorKind, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId, SendError,
+};
 use frame::{CanId, Frame, Kind, Nanos, flags, wire};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -439,7 +441,9 @@ fn event(out: &mut String, event: &NodeEvent<'_>, count: u16) {
             u8::from(*primary)
         )
         .unwrap(),
-        NodeEvent::State { at, node, state } => writeln!(out, "S {at} {} {state:?}", node.0).unwrap(),
+        NodeEvent::State { at, node, state } => {
+            writeln!(out, "S {at} {} {state:?}", node.0).unwrap()
+        }
         NodeEvent::Dropped {
             at, node, tag, why, ..
         } => writeln!(out, "D {at} {} {tag} {why:?}", node.0).unwrap(),

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use bus::{Bus, BusConfig, NodeEvent, NodeConfig};
+use bus::{Bus, BusConfig, NodeConfig, NodeEvent};
 use cangate_bus as bus;
 use common::classic_frames;
 use frame::{Frame, Kind};

@@ -2,7 +2,8 @@
 //!
 //! 500 kbit/s, a bit is 2 µs. `123#` is 45 bits long without intermission, with 1 stuff bit.
 use bus::{
-    Bus, BusConfig, DropReason, ErrorKind, ErrorState, NodeEvent, FrameFault, NodeConfig, NodeId, FaultTime,
+    Bus, BusConfig, DropReason, ErrorKind, ErrorState, FaultTime, FrameFault, NodeConfig,
+    NodeEvent, NodeId,
 };
 use cangate_bus as bus;
 use frame::{CanId, Frame, flags};
@@ -68,7 +69,10 @@ const N0: NodeId = NodeId(0);
 /// Fails `n` frames of node 0 in a row with bit errors.
 fn spoil(bus: &mut Bus, n: u64) {
     for i in 1..=n {
-        bus.inject(FaultTime::StartOf(N0, i), FrameFault::new(ErrorKind::Bit).at_bit(13));
+        bus.inject(
+            FaultTime::StartOf(N0, i),
+            FrameFault::new(ErrorKind::Bit).at_bit(13),
+        );
     }
 }
 
@@ -80,7 +84,10 @@ fn a_bit_error_lasts_flag_echo_delimiter() {
     let mut bus = with(2, |_, _| ());
     // IDE, dominant; inverted it is recessive, so no dominant run reaches into the flag: the
     // receiver sees the sixth dominant bit at the flag's end and echoes 6 more.
-    bus.inject(FaultTime::Start(1), FrameFault::new(ErrorKind::Bit).at_bit(13));
+    bus.inject(
+        FaultTime::Start(1),
+        FrameFault::new(ErrorKind::Bit).at_bit(13),
+    );
     bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
     let end = (14 + 6 + 6 + 8) * BIT;
     let again = end + 3 * BIT;
@@ -99,7 +106,10 @@ fn a_bit_error_lasts_flag_echo_delimiter() {
 #[test]
 fn counters_right_after_a_bit_error() {
     let mut bus = with(2, |_, _| ());
-    bus.inject(FaultTime::Start(1), FrameFault::new(ErrorKind::Bit).at_bit(13));
+    bus.inject(
+        FaultTime::Start(1),
+        FrameFault::new(ErrorKind::Bit).at_bit(13),
+    );
     bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
     bus.run_until(14 * BIT, |_| ());
     assert_eq!(counters(&bus), [(8, 0), (0, 0)], "the sender knows");
@@ -118,7 +128,10 @@ fn counters_right_after_a_bit_error() {
 fn a_form_error_that_all_see_has_no_echo() {
     let mut bus = with(3, |_, _| ());
     // End of frame: bits 38 to 44. Its second bit.
-    bus.inject(FaultTime::Start(1), FrameFault::new(ErrorKind::Form).at_bit(39));
+    bus.inject(
+        FaultTime::Start(1),
+        FrameFault::new(ErrorKind::Form).at_bit(39),
+    );
     bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
     let end = (40 + 6 + 8) * BIT;
     assert_eq!(
@@ -274,7 +287,9 @@ fn recovery_under_full_load_takes_128_frames() {
     bus.restart(N0);
     while bus.node_state(N0).unwrap().state == ErrorState::BusOff {
         let t = bus.next().unwrap();
-        bus.run_until(t, |e| frames += u64::from(matches!(e, Event::Frame { .. })));
+        bus.run_until(t, |e| {
+            frames += u64::from(matches!(e, NodeEvent::Frame { .. }))
+        });
         while bus.free(NodeId(1)) > 0 {
             bus.send(NodeId(1), bus.now(), &sff(0x100, &[]), 0).unwrap();
         }
@@ -500,7 +515,10 @@ fn suspend_transmission_lets_others_go_first() {
 #[test]
 fn an_error_in_the_data_phase() {
     let mut bus = with(2, |_, _| ());
-    bus.inject(FaultTime::Start(1), FrameFault::new(ErrorKind::Bit).at_bit(20));
+    bus.inject(
+        FaultTime::Start(1),
+        FrameFault::new(ErrorKind::Bit).at_bit(20),
+    );
     let fd = Frame::fd(CanId::sff(0x555).unwrap(), flags::BRS, &[1, 2, 3]).unwrap();
     bus.send(N0, 0, &fd, 1).unwrap();
     let at = 17 * BIT + 4 * BIT / 4;

@@ -2,7 +2,10 @@
 
 use crate::common;
 
-use bus::{Bus, BusConfig, ErrorKind, ErrorState, NodeEvent, FrameFault, BusFaults, NodeConfig, NodeId, FaultTime};
+use bus::{
+    Bus, BusConfig, BusFaults, ErrorKind, ErrorState, FaultTime, FrameFault, NodeConfig, NodeEvent,
+    NodeId,
+};
 use cangate_bus as bus;
 use common::{arbitration_field, classic_frames};
 use frame::{CanId, Frame, Nanos, flags};
@@ -64,7 +67,9 @@ fn faults() -> impl Strategy<Value = BusFaults> {
             planned: plan
                 .into_iter()
                 .map(|(n, kind, bit, victim)| {
-                    let fault = FrameFault::new(kind).at_bit(bit).for_receiver(NodeId(victim));
+                    let fault = FrameFault::new(kind)
+                        .at_bit(bit)
+                        .for_receiver(NodeId(victim));
                     (FaultTime::Start(n), fault)
                 })
                 .collect(),
@@ -283,7 +288,7 @@ proptest! {
 
     /// Checks that, without faults and with distinct identifiers, a frame starts the moment it can.
     #[test]
-    fn the_bus_is_never_idle_while_something_waits(mut scene in scenes(Just(Faults::default()))) {
+    fn the_bus_is_never_idle_while_something_waits(mut scene in scenes(Just(BusFaults::default()))) {
         scene.nodes.push(NodeConfig::default());
         for (tag, (_, _, frame)) in scene.frames.iter_mut().enumerate() {
             *frame = Frame::classic(CanId::sff(tag as u32).unwrap(), frame.data().get(..4).unwrap_or(&[])).unwrap();
@@ -392,7 +397,7 @@ proptest! {
         let (mut bus, _) = set_up(&scene);
         let mut received = vec![0; scene.nodes.len()];
         bus.run_until(scene.until, |event| {
-            if let Event::Frame { node, receivers, .. } = event {
+            if let NodeEvent::Frame { node, receivers, .. } = event {
                 assert!(!receivers.receives(*node));
                 for node in receivers.iter() {
                     received[usize::from(node.0)] += 1;

@@ -4,7 +4,7 @@
 //! 3.4, for a set of periodic frames in the manner of the SAE class C benchmark (Tindell and
 //! Burns, 1994): 17 frames of 1 to 6 bytes, 5 ms to 1 s, on a bus of 125 kbit/s.
 
-use bus::{Bus, BusConfig, NodeEvent, NodeConfig};
+use bus::{Bus, BusConfig, NodeConfig, NodeEvent};
 use cangate_bus as bus;
 use frame::{CanId, Frame, Nanos};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! The options of `cangate capture`.
 
-use capture::{OutputFormat, CaptureTrigger};
+use capture::{CaptureTrigger, OutputFormat};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -99,7 +99,7 @@ pub(crate) struct FrameChoice {
     #[arg(short = 'x', long)]
     pub(crate) direction: bool,
     /// Source of the time stamps.
-    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Stamps::Kernel)]
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = StampChoice::Kernel)]
     pub(crate) stamps: StampChoice,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct KeepOptions {
     pub(crate) keep: Option<Duration>,
     /// The triggers, separated by commas: IDs (123, 200-2FF), IDs with the start of the payload
     /// (7E8#037FX1, X is any digit), `error` (any error frame), `signal` (SIGUSR1).
-    #[arg(long, value_name = "LIST", value_parser = Triggers::read, requires = "keep")]
+    #[arg(long, value_name = "LIST", value_parser = TriggerOptions::read, requires = "keep")]
     pub(crate) trigger: Vec<TriggerOptions>,
     /// Also write the frames of this time span after a trigger.
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s", requires = "keep")]

@@ -1,8 +1,10 @@
 //! `cangate capture`.
 
 use crate::cli::capture::{Capture, StampChoice};
-use capture::live::{CaptureControl, LiveError, CaptureProgress, CaptureSettings, CaptureSummary, record};
-use capture::{InterfaceChoice, KeepRule, CaptureOutput, RotationRule};
+use capture::live::{
+    CaptureControl, CaptureProgress, CaptureSettings, CaptureSummary, LiveError, record,
+};
+use capture::{CaptureOutput, InterfaceChoice, KeepRule, RotationRule};
 use console::Failure;
 use linux::chardev::OpenError;
 use linux::packet::RingOptions;
@@ -80,7 +82,8 @@ fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
     }
     // `any` is for the interfaces that are not named.
     choices.sort_by_key(|choice| choice.name.is_none());
-    let output = CaptureOutput::of(&args.out, args.format.map(Into::into)).map_err(Failure::input)?;
+    let output =
+        CaptureOutput::of(&args.out, args.format.map(Into::into)).map_err(Failure::input)?;
     if args.keep.keep.is_some() && output.is_stream() {
         return Err(Failure::Input(
             "--keep writes a file for each trigger: name a file, not `-`".to_owned(),
@@ -215,7 +218,11 @@ fn losses(summary: &CaptureSummary) -> String {
     parts.join("; ")
 }
 
-fn say(args: &Capture, settings: &CaptureSettings, summary: &CaptureSummary) -> Result<(), Failure> {
+fn say(
+    args: &Capture,
+    settings: &CaptureSettings,
+    summary: &CaptureSummary,
+) -> Result<(), Failure> {
     if args.memory.json {
         let text = json(settings, summary);
         if settings.output.is_stream() {

@@ -1,7 +1,7 @@
 //! `cangate convert`.
 
 use crate::cli::convert::Convert;
-use capture::{Conversion, ConvertError, ConversionResult, CaptureOutput, convert};
+use capture::{CaptureOutput, Conversion, ConversionResult, ConvertError, convert};
 use console::Failure;
 use console::output;
 use port::log::{LogError, LogReader};

@@ -16,7 +16,7 @@ pub(crate) struct CargoFeature {
 macro_rules! features {
     ($($name:literal: [$($command:literal),*],)*) => {
         /// All features apart from the kinds of port.
-        pub(crate) const FEATURES: &[Feature] = &[$(Feature {
+        pub(crate) const FEATURES: &[CargoFeature] = &[$(CargoFeature {
             name: $name,
             is_built_in: cfg!(feature = $name),
             commands: &[$($command),*],

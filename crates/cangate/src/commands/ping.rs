@@ -10,7 +10,9 @@ use console::output;
 use frame::wire::BitRate;
 use frame::{CanId, flags};
 use linux::chardev::CharControl;
-use ping::{LiveCounts, PartyRole, PingParty, PingPlan, PartyEnd, PingSettings, StopHandle, bus_time, play};
+use ping::{
+    LiveCounts, PartyEnd, PartyRole, PingParty, PingPlan, PingSettings, StopHandle, bus_time, play,
+};
 use port::chardev::CharDevSettings;
 use port::socketcan::{ReceiveBy, SocketCanConfig, SocketCanSettings, TransmitBy};
 use port::{Halves, PortOpener, PortSpec};

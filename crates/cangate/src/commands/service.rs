@@ -13,7 +13,7 @@ use gateway::notice::NoticeLevel;
 use gateway::run::{EndReason, ReloadSummary, RouteLine, RunOptions};
 use gateway::service::ServiceContext;
 use offload::with_causes;
-use port::{PortSpec, FileOrStream};
+use port::{FileOrStream, PortSpec};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
@@ -32,7 +32,12 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
 fn run_with(args: &Run, color: bool, log: &ErrorLog) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
     let (config, warnings) = load_config(&source, color)?;
-    log.block(NoticeLevel::Warning, "config_warnings", &warnings, &Value::Null);
+    log.block(
+        NoticeLevel::Warning,
+        "config_warnings",
+        &warnings,
+        &Value::Null,
+    );
     let from_file = args.file != Path::new("-");
     let options = RunOptions {
         file: from_file.then(|| args.file.clone()),
@@ -163,7 +168,8 @@ pub(crate) fn routes(args: &Routes, color: bool) -> Result<(), Failure> {
 }
 
 pub(crate) fn reload(args: &Control, color: bool) -> Result<(), Failure> {
-    let done: ReloadSummary = understand(GatewayChoice::which(args, color)?.ask(ControlRequest::Reload)?)?;
+    let done: ReloadSummary =
+        understand(GatewayChoice::which(args, color)?.ask(ControlRequest::Reload)?)?;
     let mut text = format!("{}; ports: {} kept", routes_now(&done), done.kept.len());
     for (what, ports) in [("opened", &done.opened), ("closed", &done.closed)] {
         if !ports.is_empty() {
@@ -268,7 +274,9 @@ impl GatewayChoice {
         answer.map_err(|error| match (error, &self.broken) {
             (control::CallError::NobodyThere { .. }, Some((_, why))) => why.clone(),
             // The gateway has read the same file; the mistakes are reported with their places.
-            (control::CallError::Refused(_), Some((_, why))) if request == ControlRequest::Reload => {
+            (control::CallError::Refused(_), Some((_, why)))
+                if request == ControlRequest::Reload =>
+            {
                 why.clone()
             }
             (control::CallError::Refused(text), None) if request == ControlRequest::Reload => {

@@ -27,7 +27,9 @@ pub(super) fn look(socket: &Path) -> Result<WatchResult, Failure> {
         Ok(value) => Ok(WatchResult::Seen(value.clone(), understand(value)?)),
         Err(CallError::NobodyThere { .. } | CallError::Broken { .. }) => Ok(WatchResult::Ended),
         // The connection was accepted and closed again.
-        Err(CallError::Strange { .. }) if std::fs::metadata(socket).is_err() => Ok(WatchResult::Ended),
+        Err(CallError::Strange { .. }) if std::fs::metadata(socket).is_err() => {
+            Ok(WatchResult::Ended)
+        }
         Err(other) => Err(Failure::run(other)),
     }
 }

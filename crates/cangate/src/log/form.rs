@@ -1,7 +1,7 @@
 //! The format of a line: for people, for the journal, or as JSON.
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use gateway::notice::{NoticeLevel, Notice, LoggedNotice};
+use gateway::notice::{LoggedNotice, Notice, NoticeLevel};
 use serde::Serialize;
 use serde_json::Value;
 use std::fs::File;
@@ -29,7 +29,12 @@ pub(super) struct LogLine<'a> {
 }
 
 impl<'a> LogLine<'a> {
-    pub(super) const fn new(at: SystemTime, level: NoticeLevel, event: &'a str, text: &'a str) -> Self {
+    pub(super) const fn new(
+        at: SystemTime,
+        level: NoticeLevel,
+        event: &'a str,
+        text: &'a str,
+    ) -> Self {
         Self {
             at,
             level,
@@ -60,7 +65,7 @@ struct JsonLine<'a, T> {
     fields: T,
 }
 
-impl Form {
+impl LineForm {
     /// Formats a notice as a line.
     pub(super) fn notice(self, said: &LoggedNotice) -> String {
         let LoggedNotice { at, notice, more } = said;
@@ -178,14 +183,14 @@ mod tests {
 
     #[test]
     fn each_form_has_its_own_head() {
-        let text = Form::Text.notice(&said(0));
+        let text = LineForm::Text.notice(&said(0));
         let (head, rest) = text.split_once(": ").unwrap();
         assert_eq!(head, "2026-11-22T16:47:40.425Z error");
         assert!(rest.starts_with("port body: the cable is cut"), "{rest}");
-        let journal = Form::Journal.notice(&said(3));
+        let journal = LineForm::Journal.notice(&said(3));
         assert!(journal.starts_with("<3>port body: "), "{journal}");
         assert!(journal.ends_with(" (and 3 more like it)\n"), "{journal}");
-        let json = Form::Json.notice(&said(3));
+        let json = LineForm::Json.notice(&said(3));
         let value: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["event"], "port_failed");
         assert_eq!(value["time"], "2026-11-22T16:47:40.425Z");

@@ -6,7 +6,7 @@ mod writer;
 use crate::cli::{LogFormat, Run};
 use console::Failure;
 use form::{LineForm, LogLine};
-use gateway::notice::{NoticeLevel, Notice, LoggedNotice};
+use gateway::notice::{LoggedNotice, Notice, NoticeLevel};
 use serde_json::Value;
 use std::fs::File;
 use std::os::fd::AsFd;

@@ -102,8 +102,13 @@ fn memory_is_bounded_and_too_little_of_it_is_said() {
     assert!(bytes <= 1 << 20, "{bytes}");
     keeper.signal(200 * SECOND, 0);
     let remarks = keeper.recorder().take_remarks();
-    assert!(matches!(remarks[0], RecorderRemark::Short(20..40)), "{remarks:?}");
-    assert!(matches!(&remarks[1], RecorderRemark::Triggered { by, extended: false, .. } if by == "signal"));
+    assert!(
+        matches!(remarks[0], RecorderRemark::Short(20..40)),
+        "{remarks:?}"
+    );
+    assert!(
+        matches!(&remarks[1], RecorderRemark::Triggered { by, extended: false, .. } if by == "signal")
+    );
     // A silent bus ends the file, too.
     keeper.tick(1);
     assert!(keeper.open.is_some());

@@ -10,7 +10,7 @@ use frame::text::Direction;
 use linux::PollSet;
 use linux::can::layout::FD_SIZE;
 use linux::chardev::area::{at, first};
-use linux::chardev::{CharDevice, OpenError, ReceiveQueue, CharState};
+use linux::chardev::{CharDevice, CharState, OpenError, ReceiveQueue};
 use port::chardev::DeviceLine;
 use route::RawFilter;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Puts frames into chunks, and chunks into the queue.
 
 use super::waiting::HeldFrame;
-use crate::chunk::{Chunk, FrameGap, RecordedFrame, LossPlace};
+use crate::chunk::{Chunk, FrameGap, LossPlace, RecordedFrame};
 use crate::counts::CaptureCounts;
-use crate::queue::{WriterMessage, ChunkSender};
+use crate::queue::{ChunkSender, WriterMessage};
 use frame::Nanos;
 use linux::can::layout::XL_SIZE;
 use std::time::{Duration, Instant};

@@ -10,7 +10,7 @@ mod waiting;
 mod watch;
 mod writer;
 
-pub use settings::{CaptureControl, LiveError, CaptureProgress, CaptureSettings, CaptureSummary};
+pub use settings::{CaptureControl, CaptureProgress, CaptureSettings, CaptureSummary, LiveError};
 
 use crate::keeper::FrameKeeper;
 use crate::names::InterfaceNames;

@@ -3,7 +3,7 @@
 use super::devices::{RecordedDevices, open};
 use super::filling::FillingChunk;
 use super::ring::CaptureRing;
-use super::settings::{LiveError, CaptureSettings};
+use super::settings::{CaptureSettings, LiveError};
 use super::waiting::StampOrder;
 use crate::counts::CaptureCounts;
 use crate::interfaces::InterfaceChoice;

@@ -3,13 +3,13 @@
 use super::devices::RecordedDevices;
 use super::filling::FillingChunk;
 use super::sent::EchoRing;
-use super::settings::{LiveError, CaptureSettings};
+use super::settings::{CaptureSettings, LiveError};
 use super::waiting::StampOrder;
 use super::watch::InterfaceWatch;
-use crate::chunk::{RecordedFrame, LossPlace};
+use crate::chunk::{LossPlace, RecordedFrame};
 use crate::interfaces::InterfaceChoice;
 use crate::names::InterfaceNames;
-use linux::packet::{BlockRing, PassedCounts, FilterProgram, SentRing};
+use linux::packet::{BlockRing, FilterProgram, PassedCounts, SentRing};
 use linux::{Errno, PollSet};
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ use crate::form::CaptureOutput;
 use crate::interfaces::InterfaceChoice;
 use crate::keeper::KeepRule;
 use crate::names::InterfaceNames;
-use crate::recorder::{RecorderTotals, RecorderRemark};
+use crate::recorder::{RecorderRemark, RecorderTotals};
 use linux::Errno;
 use linux::chardev::OpenError;
 use linux::packet::{RingError, RingOptions, TooLong};

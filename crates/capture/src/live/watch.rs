@@ -4,7 +4,7 @@ use super::settings::LiveError;
 use crate::interfaces::InterfaceChoice;
 use crate::names::InterfaceNames;
 use linux::link::{LinkEvents, NetLinks};
-use linux::packet::{FilterProgram, CaptureRule};
+use linux::packet::{CaptureRule, FilterProgram};
 use std::os::fd::{AsRawFd as _, RawFd};
 
 /// Indices above this one are looked up one by one.
@@ -74,10 +74,11 @@ impl InterfaceWatch {
 
     /// Returns the filter for the kernel.
     pub(super) fn program(&self) -> Result<FilterProgram, LiveError> {
-        let rule = |(choice, (index, state)): (&InterfaceChoice, &(u32, WatchState))| -> CaptureRule {
-            let there = *state != WatchState::Gone;
-            choice.rule(there.then_some(*index).into_iter().collect())
-        };
+        let rule =
+            |(choice, (index, state)): (&InterfaceChoice, &(u32, WatchState))| -> CaptureRule {
+                let there = *state != WatchState::Gone;
+                choice.rule(there.then_some(*index).into_iter().collect())
+            };
         // Several interfaces without filters are one rule.
         let mut rules: Vec<CaptureRule> = Vec::new();
         for rule in self.choices.iter().zip(&self.states).map(rule) {

@@ -5,7 +5,7 @@ use crate::chunk::Chunk;
 use crate::counts::CaptureCounts;
 use crate::keeper::FrameKeeper;
 use crate::queue::{ChunkInbox, WriterMessage};
-use crate::recorder::{RecorderTotals, FileRecorder};
+use crate::recorder::{FileRecorder, RecorderTotals};
 use std::io;
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -65,7 +65,12 @@ pub(super) struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    pub(super) const fn new(sink: ChunkSink, inbox: ChunkInbox, shared: Arc<WriterStatus>, start: Instant) -> Self {
+    pub(super) const fn new(
+        sink: ChunkSink,
+        inbox: ChunkInbox,
+        shared: Arc<WriterStatus>,
+        start: Instant,
+    ) -> Self {
         Self {
             sink,
             inbox,

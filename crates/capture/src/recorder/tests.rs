@@ -48,9 +48,9 @@ proptest! {
     ) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.log");
-        let output = Output::of(&path, None).unwrap();
-        let rotate = Rotate { size: Some(size), every: every.map(Duration::from_secs), keep: None };
-        let mut recorder = Recorder::new(&output, rotate, &names(), 0, false).unwrap();
+        let output = CaptureOutput::of(&path, None).unwrap();
+        let rotate = RotationRule { size: Some(size), every: every.map(Duration::from_secs), keep: None };
+        let mut recorder = FileRecorder::new(&output, rotate, &names(), 0, false).unwrap();
         let (mut number, mut now) = (0, 0);
         for (frames, seconds) in chunks {
             let mut chunk = Chunk::with_room();
@@ -89,7 +89,8 @@ fn bytes_are_those_of_the_files_and_one_that_was_taken_away_is_begun_anew() {
         let path = dir.path().join(format!("a.{ending}"));
         let moved = dir.path().join("moved");
         let output = CaptureOutput::of(&path, None).unwrap();
-        let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
+        let mut recorder =
+            FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
         let record = |recorder: &mut FileRecorder, second: u64| {
             let mut chunk = Chunk::with_room();
             push(&mut chunk, 1, second);
@@ -123,8 +124,10 @@ fn bytes_of_a_file_that_did_not_fit_are_not_counted() {
     .unwrap();
     let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
     let file = fs::File::options().write(true).open(path).unwrap();
-    let output = CaptureOutput::of(Path::new("/dev/null"), Some(crate::OutputFormat::Text)).unwrap();
-    let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
+    let output =
+        CaptureOutput::of(Path::new("/dev/null"), Some(crate::OutputFormat::Text)).unwrap();
+    let mut recorder =
+        FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
     recorder.target = OutputTarget::of_file(file);
     let mut lines = |n: u32| {
         let mut chunk = Chunk::with_room();
@@ -176,8 +179,10 @@ fn only_so_many_old_files_stay() {
 
 #[test]
 fn frames_that_cannot_be_written_are_counted_by_interface_and_said_once() {
-    let output = CaptureOutput::of(Path::new("/dev/full"), Some(crate::OutputFormat::Text)).unwrap();
-    let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
+    let output =
+        CaptureOutput::of(Path::new("/dev/full"), Some(crate::OutputFormat::Text)).unwrap();
+    let mut recorder =
+        FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
     for round in 0..3 {
         let mut chunk = Chunk::with_room();
         for n in 0..10 {
@@ -202,7 +207,8 @@ fn what_was_flushed_is_in_the_file_before_the_end() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(format!("a.{ending}"));
         let output = CaptureOutput::of(&path, None).unwrap();
-        let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
+        let mut recorder =
+            FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
         let begin = fs::metadata(&path).unwrap().len();
         let mut chunk = Chunk::with_room();
         push(&mut chunk, 1, 5);

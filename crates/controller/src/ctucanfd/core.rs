@@ -8,8 +8,8 @@ use super::numbers::{
 };
 use super::registers::*;
 use crate::{
-    Controller, ControllerEvent, TransmitFailure, ControllerGone, TimingLimits, StartMode, Properties, ControllerRefusal, Registers, StartError,
-    ConfinementState, ErrorStatus, Token,
+    ConfinementState, Controller, ControllerEvent, ControllerGone, ControllerRefusal, ErrorStatus,
+    Properties, Registers, StartError, StartMode, TimingLimits, Token, TransmitFailure,
 };
 use frame::{FrameRef, Kind, dlc};
 
@@ -126,7 +126,9 @@ impl<R: Registers> CtuCanFd<R> {
     fn fate(&self, state: u32) -> Option<Result<(), TransmitFailure>> {
         match state {
             TX_DONE => Some(Ok(())),
-            TX_FAILED if self.status.state == ConfinementState::BusOff => Some(Err(TransmitFailure::BusOff)),
+            TX_FAILED if self.status.state == ConfinementState::BusOff => {
+                Some(Err(TransmitFailure::BusOff))
+            }
             TX_FAILED | TX_PARITY => Some(Err(TransmitFailure::Error)),
             TX_ABORTED => Some(Err(TransmitFailure::Aborted)),
             _ => None,
@@ -365,7 +367,11 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         Ok(())
     }
 
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone> {
+    fn service(
+        &mut self,
+        budget: usize,
+        tell: &mut dyn FnMut(ControllerEvent<'_>),
+    ) -> Result<bool, ControllerGone> {
         self.tell_unsaid(tell);
         if self.status.state == ConfinementState::Stopped {
             return Ok(false);

@@ -1,7 +1,7 @@
 //! Conversion of the core's register values.
 
 use super::registers::{SSP_MOST, SSP_NONE};
-use crate::{BusError, ErrorPlace, BitTiming, ErrorType};
+use crate::{BitTiming, BusError, ErrorPlace, ErrorType};
 
 /// The maximum of phase 1 in each timing; the rest goes to the propagation segment.
 pub(super) const NOMINAL_PHASE_1: u32 = 63;

@@ -1,6 +1,6 @@
 //! Error frames in the format of SocketCAN's drivers (`uapi/linux/can/error.h`).
 
-use crate::{ControllerEvent, ConfinementState, ErrorStatus, ErrorType};
+use crate::{ConfinementState, ControllerEvent, ErrorStatus, ErrorType};
 use frame::{CanId, Frame};
 
 /// Classes: bits of the ID.
@@ -70,7 +70,9 @@ pub(crate) fn of(event: &ControllerEvent<'_>) -> Option<Frame> {
             let no_ack = error.trouble == ErrorType::Acknowledge;
             PROTOCOL | BUS_ERROR | if no_ack { NO_ACK } else { 0 }
         }
-        ControllerEvent::Received { .. } | ControllerEvent::Sent { .. } | ControllerEvent::Failed { .. } => return None,
+        ControllerEvent::Received { .. }
+        | ControllerEvent::Sent { .. }
+        | ControllerEvent::Failed { .. } => return None,
     };
     Frame::classic(CanId::from_raw(CanId::ERR_FLAG | class), &data).ok()
 }
@@ -109,14 +111,15 @@ mod tests {
             exact: false,
         });
         assert_eq!((overrun.id().raw(), overrun.data()[1]), (0x2000_0004, 1));
-        let status = |state, tec, rec| frame(ControllerEvent::Status(ErrorStatus { state, tec, rec }));
+        let status =
+            |state, tec, rec| frame(ControllerEvent::Status(ErrorStatus { state, tec, rec }));
         let passive = status(ConfinementState::Passive, 128, 3);
         assert_eq!(passive.id().raw(), 0x2000_0204);
         assert_eq!(passive.data(), [0, 0x20, 0, 0, 0, 0, 128, 3]);
         let off = status(ConfinementState::BusOff, 256, 0);
         assert_eq!((off.id().raw(), off.data()[6]), (0x2000_0240, 255));
-        assert_eq!(status(State::Active, 0, 0).data()[1], 0x40);
-        assert_eq!(status(State::Warning, 96, 96).data()[1], 0x0C);
+        assert_eq!(status(ConfinementState::Active, 0, 0).data()[1], 0x40);
+        assert_eq!(status(ConfinementState::Warning, 96, 96).data()[1], 0x0C);
         let ack = frame(ControllerEvent::BusError(BusError {
             trouble: ErrorType::Acknowledge,
             place: Some(ErrorPlace(0x19)),
@@ -127,7 +130,7 @@ mod tests {
         let lost = frame(ControllerEvent::ArbitrationLost { bit: Some(5) });
         assert_eq!((lost.id().raw(), lost.data()[0]), (0x2000_0002, 5));
         assert_eq!(
-            of(&Event::Sent {
+            of(&ControllerEvent::Sent {
                 token: 1,
                 stamp: None
             }),

@@ -1,15 +1,15 @@
 //! The two halves of the port.
 
 use crate::driven::backend::Lost;
-use crate::driven::shared::{SendRefusal, DrivenPort};
+use crate::driven::shared::{DrivenPort, SendRefusal};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::sync::atomic::Ordering::Relaxed;
 use engine::{
-    Accepted, FlushReport, FrameInterest, LinkState, OutgoingFrame, PortError, Receive, ReceivedFrame, TransmitRefusal,
-    RxCounters, RxReport, Transmit, TxCounters,
+    Accepted, FlushReport, FrameInterest, LinkState, OutgoingFrame, PortError, Receive,
+    ReceivedFrame, RxCounters, RxReport, Transmit, TransmitRefusal, TxCounters,
 };
 use frame::{Frame, FrameRef, Kind, Nanos};
 
@@ -182,7 +182,11 @@ impl DrivenTransmitter {
 
 impl Transmit for DrivenTransmitter {
     #[inline]
-    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         if !self.carries(&outgoing.frame) {
             return Err(TransmitRefusal::Unsupported);
         }

@@ -18,9 +18,9 @@ mod error_frame;
 mod halves;
 mod shared;
 
-pub use backend::{ControllerBackend, Lost, ControllerWatch};
+pub use backend::{ControllerBackend, ControllerWatch, Lost};
 pub use halves::{DrivenReceiver, DrivenTransmitter};
-pub use shared::{DrivenRules, DrivenPort};
+pub use shared::{DrivenPort, DrivenRules};
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,14 @@
 //! The state that both halves of a port share: the controller, the queue in front of it, the
 //! counters.
 
-use crate::driven::backend::{ControllerBackend, Lost, ControllerWatch};
+use crate::driven::backend::{ControllerBackend, ControllerWatch, Lost};
 use crate::driven::error_frame;
-use crate::{ControllerEvent, TransmitFailure, ControllerGone, ConfinementState};
+use crate::{ConfinementState, ControllerEvent, ControllerGone, TransmitFailure};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use engine::{LinkState, ReceivedFrame, ReceiveStamp, StampSource};
+use engine::{LinkState, ReceiveStamp, ReceivedFrame, StampSource};
 use frame::{Frame, FrameRef, Nanos};
 use spin::{Mutex, MutexGuard, Once};
 
@@ -217,7 +217,11 @@ impl DrivenState {
 
     /// Takes a frame for the bus: into a transmit buffer if one is free, otherwise into the queue.
     #[inline]
-    pub(crate) fn offer(&mut self, frame: FrameRef<'_>, shared: &DrivenPort) -> Result<(), SendRefusal> {
+    pub(crate) fn offer(
+        &mut self,
+        frame: FrameRef<'_>,
+        shared: &DrivenPort,
+    ) -> Result<(), SendRefusal> {
         if !self.passes() {
             return Err(SendRefusal::Down);
         }

@@ -2,12 +2,17 @@
 //! frames keep their order.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::driven::{ControllerBackend, Lost, DrivenReceiver, DrivenRules, DrivenPort, DrivenTransmitter};
-use crate::sja1000::{Sja1000, ChipWiring};
-use crate::{
-    Controller, ControllerEvent, TransmitFailure, ControllerGone, StartMode, Properties, Registers, StartError, ConfinementState, ErrorStatus, Token,
+use crate::driven::{
+    ControllerBackend, DrivenPort, DrivenReceiver, DrivenRules, DrivenTransmitter, Lost,
 };
-use engine::{FrameInterest, LinkState, OutgoingFrame, Receive, TransmitRefusal, Transmit, TxCounters};
+use crate::sja1000::{ChipWiring, Sja1000};
+use crate::{
+    ConfinementState, Controller, ControllerEvent, ControllerGone, ErrorStatus, Properties,
+    Registers, StartError, StartMode, Token, TransmitFailure,
+};
+use engine::{
+    FrameInterest, LinkState, OutgoingFrame, Receive, Transmit, TransmitRefusal, TxCounters,
+};
 use frame::{CanId, Frame, FrameRef};
 use proptest::prelude::*;
 use std::boxed::Box;
@@ -59,7 +64,11 @@ impl Controller for FakeController {
             0
         }
     }
-    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), crate::ControllerRefusal> {
+    fn transmit(
+        &mut self,
+        frame: FrameRef<'_>,
+        token: Token,
+    ) -> Result<(), crate::ControllerRefusal> {
         let mut seen = self.0.lock().unwrap();
         if !seen.state.passes() {
             return Err(crate::ControllerRefusal::Down);
@@ -74,7 +83,11 @@ impl Controller for FakeController {
             .push_back((token, Frame::from_view(frame).unwrap()));
         Ok(())
     }
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone> {
+    fn service(
+        &mut self,
+        budget: usize,
+        tell: &mut dyn FnMut(ControllerEvent<'_>),
+    ) -> Result<bool, ControllerGone> {
         let mut frames = 0;
         loop {
             // Unlocked before the call: `tell` may transmit.
@@ -296,7 +309,7 @@ proptest! {
                     arrived.push(frame(n));
                     port.happen(TestEvent::Received(frame(n)));
                 }
-                TestStep::End(well) => port.end((!well).then_some(Failure::Error)),
+                TestStep::End(well) => port.end((!well).then_some(TransmitFailure::Error)),
                 TestStep::Receive(budget) => {
                     let (received, accepted) = port.receive(*budget);
                     prop_assert!(received.len() <= *budget);
@@ -307,8 +320,8 @@ proptest! {
                     port.now += 2_000_000;
                     port.tx.flush(port.now).unwrap();
                 }
-                TestStep::BusOff => port.state(State::BusOff),
-                TestStep::Recover => port.state(State::Active),
+                TestStep::BusOff => port.state(ConfinementState::BusOff),
+                TestStep::Recover => port.state(ConfinementState::Active),
                 TestStep::Overrun(lost) => {
                     overrun += u64::from(*lost);
                     port.happen(TestEvent::Overrun(*lost));
@@ -346,7 +359,7 @@ fn a_free_buffer_is_filled_at_once_and_what_is_full_refuses() {
         BUFFERS,
         "before any flush"
     );
-    assert_eq!(port.transmit(&frame(9)), Err(Refused::Full));
+    assert_eq!(port.transmit(&frame(9)), Err(TransmitRefusal::Full));
     let counters = port.check();
     assert_eq!((counters.held, counters.stalled), (5, QUEUE as u64));
     port.end(None);
@@ -366,7 +379,7 @@ fn bus_off_drops_what_waits_and_is_restarted_in_time() {
     port.state(ConfinementState::BusOff);
     port.receive(1);
     assert_eq!((port.check().lost, port.rx.link()), (4, LinkState::BusOff));
-    assert_eq!(port.transmit(&frame(9)), Err(Refused::Down));
+    assert_eq!(port.transmit(&frame(9)), Err(TransmitRefusal::Down));
     assert_eq!(port.tx.room(), usize::MAX, "nobody waits for it");
     assert_eq!(port.rx.deadline(), Some(10 + RESTART));
     port.now = RESTART;
@@ -398,7 +411,7 @@ fn error_frames_are_for_those_who_ask() {
     assert!(accepted.is_empty(), "an error frame never goes on the bus");
     assert_eq!(
         port.transmit(&frame(1)),
-        Err(Refused::Unsupported),
+        Err(TransmitRefusal::Unsupported),
         "it only listens"
     );
 }

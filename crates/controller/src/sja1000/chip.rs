@@ -5,8 +5,8 @@ use super::frame::{PAYLOAD, read, write};
 use super::numbers::{bus_error, bus_timing};
 use super::registers::*;
 use crate::{
-    Controller, ControllerEvent, TransmitFailure, ControllerGone, TimingLimits, StartMode, Properties, ControllerRefusal, Registers, StartError,
-    ConfinementState, ErrorStatus, Token,
+    ConfinementState, Controller, ControllerEvent, ControllerGone, ControllerRefusal, ErrorStatus,
+    Properties, Registers, StartError, StartMode, TimingLimits, Token, TransmitFailure,
 };
 use frame::{FrameRef, Kind};
 
@@ -389,7 +389,11 @@ impl<R: Registers> Controller for Sja1000<R> {
         Ok(())
     }
 
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone> {
+    fn service(
+        &mut self,
+        budget: usize,
+        tell: &mut dyn FnMut(ControllerEvent<'_>),
+    ) -> Result<bool, ControllerGone> {
         self.tell_unsaid(tell);
         if self.status.state == ConfinementState::Stopped {
             return Ok(false);
@@ -409,7 +413,10 @@ impl<R: Registers> Controller for Sja1000<R> {
         if status == 0xFF && self.get(MOD) == 0xFF {
             self.status.state = ConfinementState::Stopped;
             if let Some(frame) = self.in_flight.take() {
-                tell(ControllerEvent::end(frame.token, Err(TransmitFailure::Gone)));
+                tell(ControllerEvent::end(
+                    frame.token,
+                    Err(TransmitFailure::Gone),
+                ));
             }
             return Err(ControllerGone);
         }

@@ -19,4 +19,4 @@ mod frame;
 mod numbers;
 mod registers;
 
-pub use chip::{Sja1000, ChipWiring};
+pub use chip::{ChipWiring, Sja1000};

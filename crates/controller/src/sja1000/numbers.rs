@@ -1,6 +1,6 @@
 //! Conversion of the chip's register values.
 
-use crate::{BusError, ErrorPlace, BitTiming, ErrorType};
+use crate::{BitTiming, BusError, ErrorPlace, ErrorType};
 
 /// Returns BTR0 and BTR1 (data sheet, tables 20 and 21): each field is its number less 1.
 pub(super) const fn bus_timing(timing: &BitTiming) -> (u8, u8) {

@@ -5,7 +5,7 @@ use crate::faults::FaultCounters;
 use crate::half::{Receive, Transmit};
 use crate::link::LinkState;
 use crate::passing::{OutgoingFrame, ReceivedFrame};
-use crate::report::{Accepted, FlushReport, TransmitRefusal, RxCounters, RxReport, TxCounters};
+use crate::report::{Accepted, FlushReport, RxCounters, RxReport, TransmitRefusal, TxCounters};
 use alloc::string::String;
 use alloc::vec::Vec;
 use frame::{FrameBuf, FrameRef, Nanos};
@@ -191,7 +191,11 @@ impl<H: Receive> Receive for FaultyHalf<H> {
 }
 
 impl<H: Transmit> Transmit for FaultyHalf<H> {
-    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         if happens(&mut self.random, self.refuse) {
             self.counters.refused += 1;
             return Err(TransmitRefusal::Full);

@@ -6,6 +6,6 @@ mod faulty;
 mod queued;
 mod tapped;
 
-pub use faulty::{FaultChances, ChancesError, FaultyHalf};
-pub use queued::{GivenUp, QueueOrder, QueuedTransmitter, QueueRules, WhenFull, Witness};
+pub use faulty::{ChancesError, FaultChances, FaultyHalf};
+pub use queued::{GivenUp, QueueOrder, QueueRules, QueuedTransmitter, WhenFull, Witness};
 pub use tapped::{HalfTap, TappedHalf};

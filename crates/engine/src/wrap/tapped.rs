@@ -4,7 +4,7 @@ use crate::error::PortError;
 use crate::half::{Receive, Transmit};
 use crate::link::LinkState;
 use crate::passing::{OutgoingFrame, ReceivedFrame};
-use crate::report::{Accepted, FlushReport, TransmitRefusal, RxCounters, RxReport, TxCounters};
+use crate::report::{Accepted, FlushReport, RxCounters, RxReport, TransmitRefusal, TxCounters};
 use alloc::string::String;
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -18,7 +18,12 @@ pub trait HalfTap {
     }
 
     /// Called for a frame that was offered to a transmitting half, with its answer.
-    fn offered(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>, answer: Result<Accepted, TransmitRefusal>) {
+    fn offered(
+        &mut self,
+        now: Nanos,
+        outgoing: &OutgoingFrame<'_>,
+        answer: Result<Accepted, TransmitRefusal>,
+    ) {
         let _ = (now, outgoing, answer);
     }
 }
@@ -96,7 +101,11 @@ impl<H: Receive, T: HalfTap> Receive for TappedHalf<H, T> {
 }
 
 impl<H: Transmit, T: HalfTap> Transmit for TappedHalf<H, T> {
-    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         let answer = self.half.transmit(now, outgoing);
         self.tap.offered(now, &outgoing, answer);
         answer

@@ -14,11 +14,12 @@ use alloc::vec::Vec;
 use core::cell::{RefCell, RefMut};
 use core::ops::Range;
 use engine::{
-    Accepted, Engine, FlushReport, FrameInterest, LinkState, NamedPort, OutgoingFrame, PortError, Receive,
-    ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Transmit, TxCounters,
+    Accepted, Engine, FlushReport, FrameInterest, LinkState, NamedPort, OutgoingFrame, PortError,
+    Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport, StampSource, Transmit,
+    TransmitRefusal, TxCounters,
 };
 use frame::{CanId, Frame, Nanos};
-use route::{RouteMode, PortId, Route, Routes, RoutingTable};
+use route::{PortId, Route, RouteMode, Routes, RoutingTable};
 
 /// Each function is a test, and all of them together are a list.
 macro_rules! scenarios {
@@ -178,7 +179,11 @@ impl Receive for MemoryRx {
 }
 
 impl Transmit for MemoryTx {
-    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         let mut inside = self.0.inside();
         let frame = Frame::from_view(outgoing.frame).ok_or(TransmitRefusal::Unsupported)?;
         if inside.classic_only && frame.kind() != frame::Kind::Classic {

@@ -139,13 +139,21 @@ impl<'a> TextCursor<'a> {
         ParseError {
             column: at.saturating_add(1),
             expected,
-            found: self.text.get(at).map_or(FoundText::End, |b| FoundText::Byte(*b)),
+            found: self
+                .text
+                .get(at)
+                .map_or(FoundText::End, |b| FoundText::Byte(*b)),
         }
     }
 
     /// Returns an error about a number whose first digit is `back` bytes before the cursor.
     #[cold]
-    pub(super) fn fail_number(&self, back: usize, number: u64, expected: ExpectedText) -> ParseError {
+    pub(super) fn fail_number(
+        &self,
+        back: usize,
+        number: u64,
+        expected: ExpectedText,
+    ) -> ParseError {
         ParseError {
             column: self.at.saturating_sub(back).saturating_add(1),
             expected,

@@ -224,6 +224,7 @@ impl FromStr for Frame {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let mut buf = FrameBuf::new();
         parse_frame(text.as_bytes(), &mut buf)?;
-        Self::from_view(buf.view()).ok_or_else(|| TextCursor::new(text.as_bytes()).fail(ExpectedText::NoXl))
+        Self::from_view(buf.view())
+            .ok_or_else(|| TextCursor::new(text.as_bytes()).fail(ExpectedText::NoXl))
     }
 }

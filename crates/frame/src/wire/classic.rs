@@ -1,7 +1,7 @@
 //! The length of classic frames.
 
 use super::tables::{CRC_15, STUFF, StuffState, filler};
-use super::{INTERMISSION_BITS, WireLength, TRAILER_BITS, eff_parts};
+use super::{INTERMISSION_BITS, TRAILER_BITS, WireLength, eff_parts};
 use crate::Header;
 
 const CRC_BITS: u32 = 15;

@@ -1,7 +1,7 @@
 //! The length of ISO FD frames.
 
 use super::tables::{CRC_17, CRC_21, CrcByByte, STUFF, STUFFED_AFTER_BRS, StuffState, filler};
-use super::{INTERMISSION_BITS, WireLength, TRAILER_BITS, eff_parts};
+use super::{INTERMISSION_BITS, TRAILER_BITS, WireLength, eff_parts};
 use crate::{Header, dlc};
 
 /// ESI and DLC, with which the data phase begins.
@@ -29,7 +29,11 @@ pub(super) fn length(header: &Header, data: &[u8]) -> WireLength {
     }
 }
 
-fn with_crc<const BITS: u32, const BYTES: usize>(header: u64, brs: bool, data: &[u8]) -> WireLength {
+fn with_crc<const BITS: u32, const BYTES: usize>(
+    header: u64,
+    brs: bool,
+    data: &[u8],
+) -> WireLength {
     if data.len() <= CRC_17_MAX {
         sum::<BITS, BYTES, 17>(&CRC_17, header, brs, data)
     } else {

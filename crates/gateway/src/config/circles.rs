@@ -2,7 +2,7 @@
 
 use super::GatewayConfig;
 use config::{Diagnostic, Diagnostics, SourceText};
-use route::{RouteCircle, PortId, RouteId, circles};
+use route::{PortId, RouteCircle, RouteId, circles};
 use std::collections::HashMap;
 use std::ops::Range;
 

@@ -1,12 +1,16 @@
 //! Reading a configuration from a text.
 
 use super::{
-    GatewayConfig, LARGEST_FILE, MOST_PORTS, Offload, ProcessOptions, circles, options, passages, sharing,
+    GatewayConfig, LARGEST_FILE, MOST_PORTS, Offload, ProcessOptions, circles, options, passages,
+    sharing,
 };
-use config::{SpannedValue, Diagnostic, Diagnostics, TomlDocument, ReadTable, SourceText, TomlTable, TomlValue};
-use port::{PortKinds, PortSpec, FileOrStream};
+use config::{
+    Diagnostic, Diagnostics, ReadTable, SourceText, SpannedValue, TomlDocument, TomlTable,
+    TomlValue,
+};
+use port::{FileOrStream, PortKinds, PortSpec};
 use route::cangw::CanGwInexpressible;
-use route::config::{PortAlias, ParsedRoutes};
+use route::config::{ParsedRoutes, PortAlias};
 use route::{PortId, RouteId, Routes, RoutingTable, parts};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +19,10 @@ use std::ops::Range;
 ///
 /// # Errors
 /// All mistakes, sorted by place, warnings among them.
-pub fn load(source: &SourceText, kinds: &PortKinds) -> Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>> {
+pub fn load(
+    source: &SourceText,
+    kinds: &PortKinds,
+) -> Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>> {
     if source.text.len() > LARGEST_FILE {
         let message = format!(
             "the file has {} bytes, {LARGEST_FILE} are the most",
@@ -193,8 +200,7 @@ impl PortTables {
                 .bus()
                 .is_some_and(|bus| bus == format!("bus `{name}`"));
             let streams = [settings.reads(), settings.writes()];
-            let is_file =
-                |stream: &&FileOrStream| matches!(stream, Stream::File(path) if path.as_os_str() == name);
+            let is_file = |stream: &&FileOrStream| matches!(stream, FileOrStream::File(path) if path.as_os_str() == name);
             let as_what = if settings.interface() == Some(name) {
                 "its interface"
             } else if bus {

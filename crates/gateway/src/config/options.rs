@@ -1,6 +1,6 @@
 //! The table `[gateway]`.
 
-use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable, TomlValue};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, TomlValue, ValueShape};
 use route::RouteMode;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -87,7 +87,8 @@ const FOR_GATEWAY: [&str; 8] = [
 
 /// Names that other programs use for the keys of `[gateway]`.
 const MISNOMERS: &[KeyMisnomer] = &[
-    KeyMisnomer::of("match", &["mode", "match_mode", "matching"]).hint("It is \"all\" or \"first\""),
+    KeyMisnomer::of("match", &["mode", "match_mode", "matching"])
+        .hint("It is \"all\" or \"first\""),
     KeyMisnomer::of("max_hops", &["hops", "hop_limit", "ttl", "limit_hops"]),
     KeyMisnomer::of(
         "control",
@@ -165,49 +166,49 @@ const PLACES: [(&str, Offload); 4] = [
 /// Returns the keys that [`parse`] reads.
 pub(super) fn keys() -> Vec<KeySpec> {
     vec![
-        Key::new(
+        KeySpec::new(
             "match",
-            Shape::words(&MATCHES),
+            ValueShape::words(&MATCHES),
             "How many routes take a frame: every one that matches, or only the first.",
         ),
-        Key::new(
+        KeySpec::new(
             "max_hops",
-            Shape::Integer(1..=MOST_HOPS),
+            ValueShape::Integer(1..=MOST_HOPS),
             "A frame that has passed this many gateways in the kernel is dropped. Default 1.",
         ),
-        Key::new(
+        KeySpec::new(
             "control",
-            Shape::Text,
+            ValueShape::Text,
             "The Unix socket for `cangate stats` and others; a relative path starts at $XDG_RUNTIME_DIR or /run/cangate.",
         ),
-        Key::new(
+        KeySpec::new(
             "metrics",
-            Shape::Any(vec![Shape::Integer(1..=65535), Shape::Text]),
+            ValueShape::Any(vec![ValueShape::Integer(1..=65535), ValueShape::Text]),
             "Serves the counters for Prometheus: a port of the loopback interface, or \"ADDRESS:PORT\".",
         ),
-        Key::new(
+        KeySpec::new(
             "realtime",
-            Shape::Any(vec![Shape::Flag, Shape::Integer(1..=99)]),
+            ValueShape::Any(vec![ValueShape::Flag, ValueShape::Integer(1..=99)]),
             "Priority under SCHED_FIFO, or false. Default 50.",
         ),
-        Key::new(
+        KeySpec::new(
             "offload",
-            Shape::words(&PLACES),
+            ValueShape::words(&PLACES),
             "Where routes run: in this process, by can-gw or BPF in the kernel, or each where it is fastest.",
         ),
-        Key::new(
+        KeySpec::new(
             "tap",
-            Shape::Flag,
+            ValueShape::Flag,
             "Local programs also see frames that BPF routes. Default false.",
         ),
-        Key::new(
+        KeySpec::new(
             "exact",
-            Shape::Flag,
+            ValueShape::Flag,
             "BPF counts copies that an outgoing interface refuses. Default false.",
         ),
-        Key::new(
+        KeySpec::new(
             "lock_memory",
-            Shape::Flag,
+            ValueShape::Flag,
             "Locks the memory that is used, so that nothing is paged out. Default true.",
         ),
     ]

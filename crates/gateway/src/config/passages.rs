@@ -43,7 +43,8 @@ pub(super) fn warn(config: &GatewayConfig, spans: &[Range<usize>], found: &mut D
         let refused = kinds(route).find_map(|kind| {
             let comes = |from: &&PortId| config.passes(**from, kind) == FramePassage::Yes;
             let from = route.from.iter().find(comes)?;
-            let leaves = |to: &&PortId| *to != from && config.passes(**to, kind) == FramePassage::No;
+            let leaves =
+                |to: &&PortId| *to != from && config.passes(**to, kind) == FramePassage::No;
             Some((kind, *from, *route.to.iter().find(leaves)?))
         });
         if let Some((kind, from, to)) = refused {

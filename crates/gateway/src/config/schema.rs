@@ -14,12 +14,12 @@ pub fn keys(kinds: &PortKinds) -> Vec<KeySpec> {
     let named = |shape| ValueShape::Named(Box::new(shape));
     let routes = ValueShape::List(Box::new(ValueShape::Table(route::config::keys())));
     let mut keys = vec![
-        Key::new(
+        KeySpec::new(
             "gateway",
-            Shape::Table(options::keys()),
+            ValueShape::Table(options::keys()),
             "The gateway as a whole.",
         ),
-        Key::new(
+        KeySpec::new(
             "ports",
             named(kinds.shape()),
             "What frames come from and go to, each port with a name.",
@@ -55,7 +55,9 @@ pub fn schema(kinds: &PortKinds) -> Value {
 fn value(shape: &ValueShape) -> Value {
     match shape {
         ValueShape::Anything => json!({}),
-        ValueShape::Text | ValueShape::Duration | ValueShape::Rate | ValueShape::Hex => json!({ "type": "string" }),
+        ValueShape::Text | ValueShape::Duration | ValueShape::Rate | ValueShape::Hex => {
+            json!({ "type": "string" })
+        }
         ValueShape::Flag => json!({ "type": "boolean" }),
         ValueShape::Integer(bounds) => json!({
             "type": "integer", "minimum": bounds.start(), "maximum": bounds.end(),
@@ -63,7 +65,9 @@ fn value(shape: &ValueShape) -> Value {
         ValueShape::Number(bounds) => json!({
             "type": "number", "minimum": bounds.start(), "maximum": bounds.end(),
         }),
-        ValueShape::Bitrate | ValueShape::Size | ValueShape::Byte => json!({ "type": ["integer", "string"] }),
+        ValueShape::Bitrate | ValueShape::Size | ValueShape::Byte => {
+            json!({ "type": ["integer", "string"] })
+        }
         ValueShape::Words(words) => json!({ "enum": words }),
         ValueShape::Table(keys) => {
             let needed = keys.iter().filter(|key| key.is_needed);

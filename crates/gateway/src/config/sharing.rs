@@ -2,7 +2,7 @@
 //! itself for conflicts over other resources.
 
 use config::{Diagnostic, Diagnostics};
-use port::{PortKinds, PlacedPort, PortSpec, FileOrStream};
+use port::{FileOrStream, PlacedPort, PortKinds, PortSpec};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ pub(super) fn check(
                 "write to different files",
             );
         }
-        let is_file = matches!(writes, Some(Stream::File(_)));
+        let is_file = matches!(writes, Some(FileOrStream::File(_)));
         let reads_it = |other: &&PortSpec| is_file && other.settings.reads() == writes;
         // Within one port, the port's own parser reports it.
         if let Some(other) = ports.iter().find(reads_it)

@@ -261,7 +261,7 @@ proptest! {
 
     #[test]
     fn any_text_is_loaded_without_panic(text in ".{0,300}") {
-        let source = Source::new("t", text);
+        let source = SourceText::new("t", text);
         if let Err(errors) = load(&source) {
             prop_assert!(!render(&source, &errors, false).is_empty());
         }
@@ -281,7 +281,7 @@ proptest! {
             let end = (at + 1..=text.len()).find(|&i| text.is_char_boundary(i)).unwrap_or(at);
             text.replace_range(at..end, &with);
         }
-        let source = Source::new("t", text);
+        let source = SourceText::new("t", text);
         if let Err(errors) = load(&source) {
             prop_assert!(!errors.is_empty());
             for d in &errors {

@@ -66,7 +66,11 @@ pub enum CallError {
 ///
 /// # Errors
 /// [`CallError`]; the gateway's own error message is in [`CallError::Refused`].
-pub fn request(path: &Path, request: ControlRequest, patience: Duration) -> Result<Value, CallError> {
+pub fn request(
+    path: &Path,
+    request: ControlRequest,
+    patience: Duration,
+) -> Result<Value, CallError> {
     let broken = |source: std::io::Error| match source.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => CallError::Silent {
             path: path.to_owned(),

@@ -74,7 +74,7 @@ mod tests {
             sizes in proptest::collection::vec(1usize..30, 1..20),
         ) {
             let stream: Vec<u8> = lines.iter().flat_map(|l| format!("{l}\n").into_bytes()).collect();
-            let mut inbox = Inbox::default();
+            let mut inbox = LineInbox::default();
             let mut found = Vec::new();
             let mut rest = stream.as_slice();
             for &size in sizes.iter().cycle() {

@@ -20,7 +20,7 @@ mod socket;
 
 pub use client::{CallError, request};
 pub use inbox::LineInbox;
-pub use protocol::{MAX_REQUEST, ControlRequest, RequestError, VERSION, parse};
+pub use protocol::{ControlRequest, MAX_REQUEST, RequestError, VERSION, parse};
 pub use socket::{SocketError, default_path, folder, service_path, services};
 
 pub(crate) use protocol::{failure, success};

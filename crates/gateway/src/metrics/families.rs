@@ -3,7 +3,7 @@
 mod ports;
 
 use super::text::{MetricFamily, MetricKind, MetricSample};
-use crate::stats::{InterfaceRow, KernelRow, NOT_ASKED_FOR, GatewayStats};
+use crate::stats::{GatewayStats, InterfaceRow, KernelRow, NOT_ASKED_FOR};
 use engine::{CopyCounters, LinkState, PortCount, PortRow, RouteRow};
 
 /// A name, the meaning, and a function that reads the number.
@@ -322,7 +322,13 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
         ),
     ];
     for (name, help, number) in counters {
-        all.push(family(name, MetricKind::Counter, "frames", help, each(number)));
+        all.push(family(
+            name,
+            MetricKind::Counter,
+            "frames",
+            help,
+            each(number),
+        ));
     }
     let bytes: [Counter; 2] = [
         (
@@ -337,7 +343,13 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
         ),
     ];
     for (name, help, number) in bytes {
-        all.push(family(name, MetricKind::Counter, "bytes", help, each(number)));
+        all.push(family(
+            name,
+            MetricKind::Counter,
+            "bytes",
+            help,
+            each(number),
+        ));
     }
     let events: [Counter; 7] = [
         (

@@ -376,12 +376,12 @@ mod tests {
     fn requests_are_told_apart() {
         let get = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
         let asked = |form, body| Some(HttpRequest { form, body });
-        assert_eq!(parse(get).ok(), Some(asked(Form::Prometheus, true)));
+        assert_eq!(parse(get).ok(), Some(asked(TextForm::Prometheus, true)));
         assert_eq!(parse(&get[..20]).ok(), Some(None));
         let open = b"GET /metrics?x=1 HTTP/1.1\r\naccept: text/html, application/openmetrics-text;version=1.0.0\r\n\r\n";
-        assert_eq!(parse(open).ok(), Some(asked(Form::OpenMetrics, true)));
+        assert_eq!(parse(open).ok(), Some(asked(TextForm::OpenMetrics, true)));
         let head = b"HEAD /metrics HTTP/1.0\r\n\r\n";
-        assert_eq!(parse(head).ok(), Some(asked(Form::Prometheus, false)));
+        assert_eq!(parse(head).ok(), Some(asked(TextForm::Prometheus, false)));
         assert_eq!(status(b"GET / HTTP/1.1\r\n\r\n"), Some("404 Not Found"));
         assert_eq!(
             status(b"POST /metrics HTTP/1.1\r\n\r\n"),

@@ -9,5 +9,5 @@ mod families;
 mod http;
 mod text;
 
-pub use http::{MetricsServer, MetricsError};
+pub use http::{MetricsError, MetricsServer};
 pub use text::{TextForm, render};

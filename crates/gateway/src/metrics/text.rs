@@ -125,7 +125,7 @@ fn escaped(value: &str, quotes: bool) -> String {
 mod tests {
     use super::*;
     use crate::stats::{ControllerRow, InterfaceRow, KernelPart, KernelRow};
-    use engine::{PortRow, PortState, RouteRow, CounterSnapshot};
+    use engine::{CounterSnapshot, PortRow, PortState, RouteRow};
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -305,7 +305,7 @@ mod tests {
             stats.process.ports[0].name = name.clone();
             stats.process.routes[0].name = name.clone();
             stats.interfaces[0].interface = name;
-            let text = render(&stats, "1", Form::OpenMetrics);
+            let text = render(&stats, "1", TextForm::OpenMetrics);
             for line in text.lines().filter(|line| !line.starts_with("# ")) {
                 let number = line.rsplit_once(' ').map(|(_, number)| number.parse::<f64>());
                 prop_assert!(line.starts_with("cangate_") && matches!(number, Some(Ok(_))), "{}", line);

@@ -92,7 +92,8 @@ impl NoticeLimiter {
     /// Returns all notices that were kept, at the end.
     pub(super) fn rest(&mut self) -> Vec<LoggedNotice> {
         let accounts = self.accounts.drain();
-        let mut rest: Vec<LoggedNotice> = accounts.filter_map(|(_, account)| account.held).collect();
+        let mut rest: Vec<LoggedNotice> =
+            accounts.filter_map(|(_, account)| account.held).collect();
         rest.sort_by_key(|said| said.at);
         rest
     }
@@ -122,7 +123,11 @@ mod tests {
     }
 
     /// Returns all notices that are passed on while `events` happen, with their times.
-    fn said(limiter: &mut NoticeLimiter, events: &[(Nanos, Notice)], end: Nanos) -> Vec<(Nanos, LoggedNotice)> {
+    fn said(
+        limiter: &mut NoticeLimiter,
+        events: &[(Nanos, Notice)],
+        end: Nanos,
+    ) -> Vec<(Nanos, LoggedNotice)> {
         let mut out = Vec::new();
         let mut events = events.iter().peekable();
         loop {
@@ -178,14 +183,21 @@ mod tests {
         }
         assert!(
             limiter
-                .offer(100, Said::new(wall(100), link("b", LinkState::Down)))
+                .offer(
+                    100,
+                    LoggedNotice::new(wall(100), link("b", LinkState::Down))
+                )
                 .is_some()
         );
         let failed = Notice::PortFailed {
             port: "a".into(),
             why: "no reason".into(),
         };
-        assert!(limiter.offer(100, Said::new(wall(100), failed)).is_some());
+        assert!(
+            limiter
+                .offer(100, LoggedNotice::new(wall(100), failed))
+                .is_some()
+        );
     }
 
     #[test]
@@ -194,7 +206,10 @@ mod tests {
         for n in 0..20 {
             limiter.offer(n, LoggedNotice::new(wall(n), link("a", LinkState::Down)));
         }
-        limiter.offer(20, LoggedNotice::new(wall(20), link("a", LinkState::BusOff)));
+        limiter.offer(
+            20,
+            LoggedNotice::new(wall(20), link("a", LinkState::BusOff)),
+        );
         let rest = limiter.rest();
         assert_eq!(rest.len(), 1);
         assert_eq!(rest[0].notice, link("a", LinkState::BusOff));

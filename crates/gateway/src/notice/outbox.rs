@@ -1,6 +1,6 @@
 //! The queue of the worker's notices to the control thread.
 
-use super::{Notice, LoggedNotice};
+use super::{LoggedNotice, Notice};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -2,7 +2,7 @@
 
 use super::limit::NoticeLimiter;
 use super::outbox::NoticeOutbox;
-use super::{Listener, Notice, LoggedNotice};
+use super::{Listener, LoggedNotice, Notice};
 use frame::Nanos;
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime};

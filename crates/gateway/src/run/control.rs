@@ -88,7 +88,10 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
                 self.running.look_at_kernel();
             }
             self.running.look_after_kernel();
-            let asked = signals.as_mut().map(CaughtSignals::take).unwrap_or_default();
+            let asked = signals
+                .as_mut()
+                .map(CaughtSignals::take)
+                .unwrap_or_default();
             if asked.reload {
                 // No client waits for the answer; it was reported.
                 let _ = self.running.reload_and_say();

@@ -5,7 +5,7 @@ use super::error::{LoadError, OpenErrors, OverwrittenFile, RunError, StartError}
 use super::halves::Port;
 use super::offloaded;
 use super::options::{RunSettings, RunSummary};
-use super::site::{RunPlan, PlanSource};
+use super::site::{PlanSource, RunPlan};
 use super::supervise::supervise_by;
 use crate::config::{self, GatewayConfig, LARGEST_FILE};
 use crate::control;
@@ -13,7 +13,7 @@ use crate::notice::Listener;
 use crate::service::ServiceContext;
 use ::config::{SourceText, render};
 use engine::{FrameInterest, PortError};
-use port::{PortKinds, PortOpener, PortSpec, PortSettings, FileOrStream};
+use port::{FileOrStream, PortKinds, PortOpener, PortSettings, PortSpec};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::Read;
@@ -150,7 +150,9 @@ fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), OverwrittenFile>
         files(PortSettings::reads, || looked_at(std::io::stdin().as_fd()))
             .map(|(file, port, _)| (file, (port, "read")))
             .collect();
-    let written = files(PortSettings::writes, || looked_at(std::io::stdout().as_fd()));
+    let written = files(PortSettings::writes, || {
+        looked_at(std::io::stdout().as_fd())
+    });
     for (file, port, path) in written {
         if let Some((other, used)) = taken.insert(file, (port, "written")) {
             return Err(OverwrittenFile {
@@ -289,7 +291,8 @@ mod tests {
             read.display(),
             write.display()
         );
-        let (config, _) = config::load(&SourceText::new("t", text), &PortKinds::standard()).unwrap();
+        let (config, _) =
+            config::load(&SourceText::new("t", text), &PortKinds::standard()).unwrap();
         let options = RunOptions {
             file: Some(write.with_extension("toml")),
             until_end: true,

@@ -2,11 +2,11 @@
 //! number of their frames that were not asked for.
 
 use super::kernel_plan::KernelPlan;
-use super::site::{RunPlan, PlanSource};
+use super::site::{PlanSource, RunPlan};
 use crate::notice::{LinkSource, Notice, ReadyPort};
 use crate::stats::{ControllerRow, InterfaceRow};
-use engine::{InterestIds, FrameInterest, LinkState, PortCount, CounterSnapshot, interest};
-use linux::link::{ControllerCounters, ControllerState, NetLink, LinkCounters, NetLinks};
+use engine::{CounterSnapshot, FrameInterest, InterestIds, LinkState, PortCount, interest};
+use linux::link::{ControllerCounters, ControllerState, LinkCounters, NetLink, NetLinks};
 use route::RoutingTable;
 
 /// The reasons why a number is not known.

@@ -4,7 +4,9 @@ use super::interfaces::PortInterfaces;
 use super::kernel_plan::KernelPlan;
 use crate::notice::{Notice, NoticeSender};
 use crate::stats::{KernelPart, KernelRow};
-use offload::{DataPath, GatewayInstance, KERNEL_PATHS, KernelPath, RouteCounts, PathRun, with_causes};
+use offload::{
+    DataPath, GatewayInstance, KERNEL_PATHS, KernelPath, PathRun, RouteCounts, with_causes,
+};
 use route::{Route, Routes};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -102,7 +104,11 @@ impl InKernel {
 
     /// Removes what an earlier run of this instance left in data paths that have no routes any
     /// more: it would forward frames that are routed elsewhere now.
-    fn remove_leftovers(&self, plan: &KernelPlan, voice: &NoticeSender<'_>) -> Result<(), KernelError> {
+    fn remove_leftovers(
+        &self,
+        plan: &KernelPlan,
+        voice: &NoticeSender<'_>,
+    ) -> Result<(), KernelError> {
         if plan.instance.is_empty() {
             return Ok(());
         }

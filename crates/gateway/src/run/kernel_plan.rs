@@ -1,7 +1,7 @@
 //! The routes that run in the kernel.
 
-use offload::{PathAssignment, DataPath, KERNEL_PATHS, KernelPath, bpf};
-use route::{RouteMode, PortId, Routes};
+use offload::{DataPath, KERNEL_PATHS, KernelPath, PathAssignment, bpf};
+use route::{PortId, RouteMode, Routes};
 use std::collections::BTreeMap;
 
 /// The routes that run in the kernel.

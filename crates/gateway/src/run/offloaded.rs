@@ -5,7 +5,7 @@ use super::lines::RouteLine;
 use super::site::RunPlan;
 use crate::config::{GatewayConfig, Offload};
 use offload::choose::{self, PathChoice, choose, part, shares_entrances};
-use offload::{DataPath, KERNEL_PATHS, HostMachine, bpf};
+use offload::{DataPath, HostMachine, KERNEL_PATHS, bpf};
 use port::PortSpec;
 use route::{PortId, RouteId, Routes};
 use std::collections::{BTreeSet, HashMap};

@@ -8,12 +8,12 @@ use super::kernel::{InKernel, KernelError};
 use super::lines::RouteLine;
 use super::link::WorkerLink;
 use super::mailbox::WorkerMessage;
-use super::site::{RunPlan, PlanSource};
+use super::site::{PlanSource, RunPlan};
 use super::watch::watch;
-use crate::notice::{Notice, ReadyPort, NoticeSender};
+use crate::notice::{Notice, NoticeSender, ReadyPort};
 use crate::service::ServiceManager;
 use crate::stats::GatewayStats;
-use engine::{EngineCounts, CounterNames, PortState, CounterSnapshot, interest};
+use engine::{CounterNames, CounterSnapshot, EngineCounts, PortState, interest};
 use linux::PollSet;
 use offload::with_causes;
 use port::PollTransmit;
@@ -403,7 +403,9 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
                 why: "they still waited when the port was closed".to_owned(),
             });
         }
-        self.worker.mailbox.send(WorkerMessage::Settle(name, settled));
+        self.worker
+            .mailbox
+            .send(WorkerMessage::Settle(name, settled));
     }
 }
 

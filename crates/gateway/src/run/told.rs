@@ -5,7 +5,7 @@ use super::running::RunningGateway;
 use super::site::PlanSource;
 use crate::notice::Notice;
 use crate::service::NotTold;
-use engine::{PortState, CounterSnapshot};
+use engine::{CounterSnapshot, PortState};
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::time::Instant;
 

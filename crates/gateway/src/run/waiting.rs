@@ -4,7 +4,7 @@ use super::halves::Engine;
 use super::watch::watch;
 use engine::Receive;
 use frame::Nanos;
-use linux::events::{SetMember, EventTrigger};
+use linux::events::{EventTrigger, SetMember};
 use linux::poll::PollWatch;
 use linux::{Epoll, EventSet, PollSet};
 use port::{PollReceive, PollTransmit};
@@ -244,7 +244,7 @@ impl WorkerWait {
 mod tests {
     use super::super::halves::Port;
     use super::*;
-    use engine::{NullTransmitter, PortError, ReceivedFrame, RxCounters, RxReport, ReceiveStamp};
+    use engine::{NullTransmitter, PortError, ReceiveStamp, ReceivedFrame, RxCounters, RxReport};
     use frame::{CanId, Frame, Nanos};
     use port::PortWait;
     use route::{PortId, Route, Routes, RoutingTable};

@@ -32,6 +32,6 @@ mod tests {
             writable: true,
         };
         assert_eq!(watch(wait), Some(watched));
-        assert_eq!(watch(Wait::default()), None);
+        assert_eq!(watch(PortWait::default()), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::frames::Owned;
 use port::socketcan::{SocketCanConfig, open};
-use port::{Halves, InterestIds, FrameInterest, OutgoingFrame, TransmitRefusal};
+use port::{FrameInterest, Halves, InterestIds, OutgoingFrame, TransmitRefusal};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -2,7 +2,9 @@
 
 use crate::frames::Owned;
 use route::cangw::ImportedRules;
-use route::{FrameArrival, ForwardedCopy, PortId, RouteId, Routes, DecisionSink, StopReason, RoutingTable};
+use route::{
+    DecisionSink, ForwardedCopy, FrameArrival, PortId, RouteId, Routes, RoutingTable, StopReason,
+};
 use std::collections::VecDeque;
 
 /// The counters handled, dropped and deleted.
@@ -104,7 +106,7 @@ impl<'a> Model<'a> {
             table.decide(&mut self.memory, arrival, frame.view(), &mut verdict);
             for (route, why) in verdict.stopped {
                 // The kernel counts both of them as deleted.
-                let deleted = matches!(why, Stop::HopLimit | Stop::TooLong);
+                let deleted = matches!(why, StopReason::HopLimit | StopReason::TooLong);
                 assert!(deleted, "{why:?} from a can-gw rule");
                 self.counters[route][2] += 1;
             }

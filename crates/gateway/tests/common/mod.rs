@@ -4,7 +4,7 @@
 pub mod wire;
 
 use frame::{CanId, Frame};
-use route::{RouteMode, PortId, Route, Routes};
+use route::{PortId, Route, RouteMode, Routes};
 
 /// Returns a frame that carries a number.
 pub fn numbered(n: u64) -> Frame {

@@ -3,10 +3,11 @@
 
 use super::numbered;
 use frame::{FrameRef, Nanos};
-use gateway::run::{LoadError, RunPlan, Port, RouteLine, PlanSource};
+use gateway::run::{LoadError, PlanSource, Port, RouteLine, RunPlan};
 use port::{
-    Accepted, FlushReport, FrameInterest, OutgoingFrame, PollReceive, PollTransmit, PortError, Receive,
-    ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, Transmit, TxCounters, PortWait,
+    Accepted, FlushReport, FrameInterest, OutgoingFrame, PollReceive, PollTransmit, PortError,
+    PortWait, Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport, Transmit,
+    TransmitRefusal, TxCounters,
 };
 use route::Routes;
 use std::collections::{HashMap, VecDeque};
@@ -81,7 +82,11 @@ impl PollReceive for WireRx {
 }
 
 impl Transmit for WireTx {
-    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         if self.queue.len() >= 1024 {
             return Err(TransmitRefusal::Full);
         }

@@ -2,7 +2,7 @@
 
 use crate::wire::{bytes_of, text_of};
 use frame::{FrameBuf, FrameRef};
-use route::{ForwardedCopy, PortId, RouteId, Routes, DecisionSink, StopReason, RoutingTable};
+use route::{DecisionSink, ForwardedCopy, PortId, RouteId, Routes, RoutingTable, StopReason};
 
 pub(crate) const PORTS: usize = 3;
 
@@ -118,7 +118,10 @@ impl DecisionSink for Expected {
     }
 
     fn stopped(&mut self, route: RouteId, why: StopReason) {
-        let at = StopReason::ALL.iter().position(|stop| *stop == why).unwrap();
+        let at = StopReason::ALL
+            .iter()
+            .position(|stop| *stop == why)
+            .unwrap();
         for counted in self.of(route) {
             counted.stopped[at] += 1;
         }

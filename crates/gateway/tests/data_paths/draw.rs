@@ -5,9 +5,9 @@ use crate::wire::frame;
 use frame::Kind;
 use proptest::prelude::*;
 use route::{
-    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, KindSet, MapId, FrameMatch, RouteMode,
-    Modify, ModifyOp, OffsetId, PayloadPattern, PortId, RateLimit, Route, RouteId, Routes, RoutingTable,
-    TriState, XorSum,
+    Action, CopyBytes, Crc8, Crc8Profile, FrameMatch, IdFilter, IdOperand, IdSet, KindSet, MapId,
+    Modify, ModifyOp, OffsetId, PayloadPattern, PortId, RateLimit, Route, RouteId, RouteMode,
+    Routes, RoutingTable, TriState, XorSum,
 };
 
 fn ids() -> impl Strategy<Value = IdFilter> {
@@ -46,7 +46,7 @@ fn raw() -> impl Strategy<Value = u32> {
 }
 
 fn tri() -> impl Strategy<Value = TriState> {
-    prop_oneof![4 => Just(Tri::Either), 1 => Just(Tri::Yes), 2 => Just(Tri::No)]
+    prop_oneof![4 => Just(TriState::Either), 1 => Just(TriState::Yes), 2 => Just(TriState::No)]
 }
 
 fn matching() -> impl Strategy<Value = FrameMatch> {

@@ -120,7 +120,10 @@ fn a_table_means_the_same_everywhere() {
     let tables = number("CANGATE_PLACES_TABLES", 8);
     let frames = number("CANGATE_PLACES_FRAMES", 40);
     let first = number("CANGATE_PLACES_SEED", 1);
-    let before_5_11 = offload::cangw::CanGwKernel::open().unwrap().limits().version
+    let before_5_11 = offload::cangw::CanGwKernel::open()
+        .unwrap()
+        .limits()
+        .version
         < Some(offload::cangw::KernelVersion(5, 11, 0));
     let mut copies = 0;
     for seed in first..first + tables {

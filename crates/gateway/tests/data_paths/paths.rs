@@ -2,11 +2,11 @@
 
 use crate::case::{Case, Counted, Expected, PORTS, SoFar, ports};
 use crate::wire::Raw;
-use engine::{EngineCounts, Engine, NamedPort};
+use engine::{Engine, EngineCounts, NamedPort};
 use offload::bpf::{self, TestOptions};
 use offload::{GatewayInstance, cangw};
 use port::socketcan::SocketCanConfig;
-use route::{Routes, StopReason, RoutingTable};
+use route::{Routes, RoutingTable, StopReason};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,8 @@ impl DataPath for UserSpace {
     }
 
     fn start(&mut self, case: &Case) -> Result<bool, String> {
-        let table = Arc::new(RoutingTable::compile(&case.routes, PORTS).map_err(|e| format!("{e:?}"))?);
+        let table =
+            Arc::new(RoutingTable::compile(&case.routes, PORTS).map_err(|e| format!("{e:?}"))?);
         let mut named = Vec::new();
         for (number, interface) in ports().into_iter().flatten().enumerate() {
             let config = SocketCanConfig {

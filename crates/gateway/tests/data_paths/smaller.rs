@@ -3,7 +3,7 @@
 use crate::case::{Arrival, Case};
 use crate::wire::frame;
 use frame::Kind;
-use route::{Action, FrameMatch, RouteMode, Modify, Route, TriState};
+use route::{Action, FrameMatch, Modify, Route, RouteMode, TriState};
 
 /// Returns the smallest case found, and its error. Calls `wrong` at most `budget` times.
 pub(crate) fn least(
@@ -200,7 +200,7 @@ mod tests {
             assert_eq!(arrival.frame.view().len(), 4);
             assert_eq!((route.from.len(), route.to.len()), (1, 1));
             assert_eq!((route.actions.len(), route.matching.ids.len()), (1, 0));
-            assert!(!least.tap && !least.exact && least.routes.mode == Mode::All);
+            assert!(!least.tap && !least.exact && least.routes.mode == RouteMode::All);
         }
         assert!(met > 4, "{met}");
     }

@@ -11,7 +11,10 @@ mod napi;
 mod tester;
 mod types;
 
-pub use mapped::{MappedController, REGISTERS, MappedOptions};
+pub use mapped::{MappedController, MappedOptions, REGISTERS};
 pub use napi::tell_napi;
 pub use tester::BitcanTester;
-pub use types::{BUSES, ControllerError, DEVICE, Error, BitcanEvent, SendMode, TesterProgress, BitcanStamp, TimedFrame};
+pub use types::{
+    BUSES, BitcanEvent, BitcanStamp, ControllerError, DEVICE, Error, SendMode, TesterProgress,
+    TimedFrame,
+};

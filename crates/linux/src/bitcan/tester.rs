@@ -1,8 +1,8 @@
 //! The tester's node: opening the device, writing its frames, reading its stamps.
 
 use super::ioctl;
-use super::layout::{self, ENTRY, ENTRY_SIZE, HEADER_SIZE, BitcanSetup, BitcanStart, VERSION};
-use super::types::{BUSES, DEVICE, Error, SendMode, TesterProgress, BitcanStamp, TimedFrame};
+use super::layout::{self, BitcanSetup, BitcanStart, ENTRY, ENTRY_SIZE, HEADER_SIZE, VERSION};
+use super::types::{BUSES, BitcanStamp, DEVICE, Error, SendMode, TesterProgress, TimedFrame};
 use crate::memory::{MappedMemory, WORD};
 use crate::{Errno, PollSet};
 use frame::Nanos;

@@ -73,7 +73,9 @@ impl fmt::Display for OpenError {
             SocketObstacle::NoInterface(there) => {
                 write!(f, "there is no interface {name}; {}", list(there))
             }
-            SocketObstacle::NotCan(there) => write!(f, "{name} is no CAN interface; {}", list(there)),
+            SocketObstacle::NotCan(there) => {
+                write!(f, "{name} is no CAN interface; {}", list(there))
+            }
             SocketObstacle::Attach(there) => write!(f, "cannot attach to {name}; {}", list(there)),
         }
     }
@@ -183,7 +185,10 @@ mod tests {
     #[test]
     fn the_loopback_interface_is_none_of_can() {
         let error = OpenError::attach("lo", Errno::NODEV);
-        assert!(matches!(error.obstacle, SocketObstacle::NotCan(_)), "{error}");
+        assert!(
+            matches!(error.obstacle, SocketObstacle::NotCan(_)),
+            "{error}"
+        );
         let error = OpenError::option("can7", true, Errno::NOPROTOOPT);
         assert!(error.to_string().contains("since 6.1"), "{error}");
     }

@@ -5,7 +5,7 @@
 
 use super::error::OpenError;
 use super::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
-use super::socket::{CanFilter, InterfaceState, CanOptions, CanSocket, StampOptions};
+use super::socket::{CanFilter, CanOptions, CanSocket, InterfaceState, StampOptions};
 use crate::Errno;
 use crate::mmsg::{DatagramControl, MmsgInbox};
 use frame::{FrameRef, Nanos};

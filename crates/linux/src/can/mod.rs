@@ -10,9 +10,11 @@ mod frames;
 pub mod layout;
 mod socket;
 
-pub use error::{SocketObstacle, OpenError};
+pub use error::{OpenError, SocketObstacle};
 pub use frames::{ArrivedFrame, FrameOptions, FrameSocket, MOST_ARRIVALS};
-pub use socket::{CanFilter, InterfaceState, MOST_FILTERS, CanOptions, CanSocket, StampOptions, is_in_kernel};
+pub use socket::{
+    CanFilter, CanOptions, CanSocket, InterfaceState, MOST_FILTERS, StampOptions, is_in_kernel,
+};
 
 /// Meanings of an error frame, as bits of its ID (`uapi/linux/can/error.h`).
 pub mod error_class {

@@ -4,7 +4,7 @@
     reason = "socket options and requests that rustix does not have"
 )]
 
-use super::error::{SocketObstacle, OpenError};
+use super::error::{OpenError, SocketObstacle};
 use super::layout::FD_SIZE;
 use crate::Errno;
 use crate::errno::last_errno;

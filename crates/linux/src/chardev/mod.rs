@@ -6,7 +6,7 @@ mod ioctl;
 mod layout;
 mod receive;
 
-pub use area::{MappedArea, CharState};
+pub use area::{CharState, MappedArea};
 pub use layout::AREA;
 pub use receive::{ImpossibleCount, LostFrames, ReceiveQueue, SlotContents};
 

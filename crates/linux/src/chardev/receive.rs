@@ -1,7 +1,7 @@
 //! The process's end of the receive queue. All values that the driver writes are validated.
 
 use super::SLOTS;
-use super::area::{MappedArea, FRAME_FD, FRAME_SENT, at, both, first, second};
+use super::area::{FRAME_FD, FRAME_SENT, MappedArea, at, both, first, second};
 use crate::can::layout::{CLASSIC_SIZE, FD_SIZE};
 
 /// The position up to which a process has read its receive queue.

@@ -6,7 +6,8 @@ use super::controller::{
 use super::counters::LinkCounters;
 use crate::Errno;
 use crate::netlink::{
-    Error, MalformedMessage, NetlinkSocket, KernelRefusal, attribute, attributes, inner, number, text,
+    Error, KernelRefusal, MalformedMessage, NetlinkSocket, attribute, attributes, inner, number,
+    text,
 };
 use frame::wire::BitRate;
 

@@ -4,7 +4,9 @@
 use super::interface::{IFINFO, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO};
 use super::interface::{IFLA_TXQLEN, LinkError, RTM_NEWLINK, raw};
 use crate::Errno;
-use crate::netlink::{Error, NetlinkSocket, KernelRefusal, attribute, attributes, inner, nested, number, text};
+use crate::netlink::{
+    Error, KernelRefusal, NetlinkSocket, attribute, attributes, inner, nested, number, text,
+};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -181,7 +183,10 @@ fn rename(index: u32, name: &str) -> Vec<u8> {
     body
 }
 
-pub(super) fn change(netlink: &mut NetlinkSocket, body: Vec<u8>) -> Result<Option<KernelRefusal>, Error> {
+pub(super) fn change(
+    netlink: &mut NetlinkSocket,
+    body: Vec<u8>,
+) -> Result<Option<KernelRefusal>, Error> {
     netlink.change(RTM_NEWLINK, 0, body)
 }
 
@@ -286,7 +291,10 @@ mod tests {
         // No bit rate, but the segments; and the mask of the flags to set.
         assert_eq!(saved.options[0].1[..9], [0, 0, 0, 0, 0, 0, 0, 0, 125]);
         assert_eq!(saved.options[1].1, [2, 0, 0, 0, 2, 0, 0, 0]);
-        assert_eq!(SavedSettings::from_word(&saved.to_word()), Some(saved.clone()));
+        assert_eq!(
+            SavedSettings::from_word(&saved.to_word()),
+            Some(saved.clone())
+        );
         let asked = saved.requests(9, "can3");
         let words: Vec<&str> = asked.iter().map(|(what, _)| *what).collect();
         assert_eq!(

@@ -1,10 +1,10 @@
 //! Setting up a CAN interface: bit rates, restart, switching it on.
 
-use super::interface::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, NetLink, LinkError};
+use super::interface::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, LinkError, NetLink};
 use super::saved::{IFF_UP, IFLA_CAN_BITTIMING, IFLA_CAN_CTRLMODE, IFLA_CAN_DATA_BITTIMING};
 use super::saved::{IFLA_CAN_RESTART_MS, change, head, switch_off};
 use crate::Errno;
-use crate::netlink::{Error, NetlinkSocket, KernelRefusal, attribute, nested};
+use crate::netlink::{Error, KernelRefusal, NetlinkSocket, attribute, nested};
 use frame::wire::BitRate;
 
 /// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
@@ -208,7 +208,11 @@ impl LinkSetup {
         Ok(AppliedSetup { before, note })
     }
 
-    fn switched(interface: &str, on: bool, refused: Option<KernelRefusal>) -> Result<(), SetupError> {
+    fn switched(
+        interface: &str,
+        on: bool,
+        refused: Option<KernelRefusal>,
+    ) -> Result<(), SetupError> {
         let error = |refusal| SetupError::Switch {
             name: interface.to_owned(),
             on,

@@ -1,6 +1,6 @@
 //! Netlink messages and attributes as bytes.
 
-use super::error::{MalformedMessage, KernelRefusal};
+use super::error::{KernelRefusal, MalformedMessage};
 use crate::Errno;
 use netlink_packet_core::{
     DefaultNla, Emitable, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer,
@@ -158,7 +158,9 @@ impl NetlinkMessage<'_> {
 }
 
 /// Iterates over the messages of a datagram. It ends with the first malformed one.
-pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Result<NetlinkMessage<'_>, MalformedMessage>> {
+pub fn messages(
+    mut bytes: &[u8],
+) -> impl Iterator<Item = Result<NetlinkMessage<'_>, MalformedMessage>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
             return None;

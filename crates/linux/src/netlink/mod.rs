@@ -11,8 +11,10 @@ mod socket;
 
 pub use conversation::{AnswerEnd, Listed};
 pub(crate) use error::failed;
-pub use error::{Error, MalformedMessage, KernelRefusal};
-pub use message::{NetlinkMessage, NetlinkRequest, attribute, attributes, inner, messages, nested, number, text};
+pub use error::{Error, KernelRefusal, MalformedMessage};
+pub use message::{
+    NetlinkMessage, NetlinkRequest, attribute, attributes, inner, messages, nested, number, text,
+};
 pub use netlink_packet_core::{NLM_F_CREATE as CREATE, NLM_F_EXCL as EXCLUSIVE};
 pub use socket::NetlinkSocket;
 pub(crate) use socket::bound;

@@ -1,6 +1,6 @@
 //! The socket.
 
-use super::conversation::{self, KernelChannel, AnswerEnd, Listed};
+use super::conversation::{self, AnswerEnd, KernelChannel, Listed};
 use super::error::{Error, KernelRefusal, failed};
 use super::message::{NetlinkMessage, NetlinkRequest};
 use crate::{Errno, option};
@@ -102,7 +102,11 @@ impl NetlinkSocket {
     ///
     /// # Errors
     /// [`Error`]
-    pub fn one(&mut self, kind: u16, body: Vec<u8>) -> Result<Result<Listed, KernelRefusal>, Error> {
+    pub fn one(
+        &mut self,
+        kind: u16,
+        body: Vec<u8>,
+    ) -> Result<Result<Listed, KernelRefusal>, Error> {
         let mut listed = Listed::new();
         let ends = self.ask(&[NetlinkRequest::one(kind, body)], |_, _, message| {
             listed.push((message.kind, message.body.to_vec()));
@@ -117,7 +121,11 @@ impl NetlinkSocket {
     ///
     /// # Errors
     /// [`Error`], also where the list changes at every attempt.
-    pub fn list(&mut self, kind: u16, body: Vec<u8>) -> Result<Result<Listed, KernelRefusal>, Error> {
+    pub fn list(
+        &mut self,
+        kind: u16,
+        body: Vec<u8>,
+    ) -> Result<Result<Listed, KernelRefusal>, Error> {
         let request = NetlinkRequest::list(kind, body);
         conversation::list(&mut self.socket, &mut self.sequence, &request)
     }

@@ -186,7 +186,11 @@ impl BlockRing {
     ///
     /// # Errors
     /// The kernel's error: EPERM without CAP_BPF.
-    pub fn set_counting_filter(&self, program: &FilterProgram, passed: &PassedCounts) -> Result<(), Errno> {
+    pub fn set_counting_filter(
+        &self,
+        program: &FilterProgram,
+        passed: &PassedCounts,
+    ) -> Result<(), Errno> {
         passed.attach(&self.socket, program)
     }
 

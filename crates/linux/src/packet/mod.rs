@@ -19,8 +19,8 @@ mod tx_ring;
 
 pub use blocks::{BlockRing, RingError, RingOptions, TakenBlock};
 pub use passed::PassedCounts;
-pub use program::{FilterProgram, CaptureRule, TooLong};
-pub use rx_ring::{RxRing, RingSlot};
+pub use program::{CaptureRule, FilterProgram, TooLong};
+pub use rx_ring::{RingSlot, RxRing};
 pub use sent::{SENT_BYTES, SentRing};
 pub use socket::{FrameProtocol, PacketSocket, PacketStatistics, RingVersion};
 pub use tx_ring::TxRing;

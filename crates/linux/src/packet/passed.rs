@@ -8,10 +8,10 @@
 //! the same criterion, `raw_rcv` of net/can/raw.c). So the filter's classic program is translated,
 //! and two things are added where it keeps a frame.
 
-use super::kernel::{self, KernelCounters, BpfInstruction};
-use super::program::{AT_LEAST, MORE, FilterProgram};
+use super::kernel::{self, BpfInstruction, KernelCounters};
+use super::program::{AT_LEAST, FilterProgram, MORE};
 use crate::Errno;
-use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, ClassicInstruction};
+use crate::classic_bpf::{ClassicInstruction, DEVICE_TYPE, INTERFACE};
 use std::os::fd::AsFd;
 
 /// Number of counters: interfaces with an index below this one have a counter of their own, the
@@ -89,7 +89,11 @@ impl PassedCounts {
 
 /// Attaches a program to a socket that keeps, of the frames that `program` keeps, only the echoes
 /// of frames that sockets of this machine sent, and of those the first `bytes` bytes.
-pub(super) fn attach_sent(socket: impl AsFd, program: &FilterProgram, bytes: u16) -> Result<(), Errno> {
+pub(super) fn attach_sent(
+    socket: impl AsFd,
+    program: &FilterProgram,
+    bytes: u16,
+) -> Result<(), Errno> {
     kernel::attach(socket, &translate(program, &PROTOCOLS, &sent(bytes))?)
 }
 
@@ -171,7 +175,11 @@ fn reached(classic: &[ClassicInstruction]) -> Vec<bool> {
 }
 
 /// Translates the classic program to the kernel's present instructions; `end` replaces "keep all".
-fn translate(program: &FilterProgram, protocols: &[u16], end: &[BpfInstruction]) -> Result<Vec<BpfInstruction>, Errno> {
+fn translate(
+    program: &FilterProgram,
+    protocols: &[u16],
+    end: &[BpfInstruction],
+) -> Result<Vec<BpfInstruction>, Errno> {
     let classic = program.instructions();
     let mut out = vec![BpfInstruction::new(COPY, CONTEXT, 1, 0, 0)];
     // The start of each instruction, and the jumps to resolve: the operation and its target.
@@ -190,7 +198,9 @@ fn translate(program: &FilterProgram, protocols: &[u16], end: &[BpfInstruction])
         };
         let over = |n: u32| Some(at + 1 + n as usize);
         let condition = match one.code {
-            c if c == code(ClassicInstruction::jump_equal(0, 0, 0)) => Some((IF_EQUAL_32, IF_OTHER_32)),
+            c if c == code(ClassicInstruction::jump_equal(0, 0, 0)) => {
+                Some((IF_EQUAL_32, IF_OTHER_32))
+            }
             AT_LEAST => Some((IF_AT_LEAST_32, IF_BELOW_32)),
             MORE => Some((IF_MORE_32, IF_AT_MOST_32)),
             _ => None,

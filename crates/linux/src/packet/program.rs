@@ -5,7 +5,7 @@
 //! interface separately.
 
 use crate::can::CanFilter;
-use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, ClassicInstruction, MOST_INSTRUCTIONS};
+use crate::classic_bpf::{ClassicInstruction, DEVICE_TYPE, INTERFACE, MOST_INSTRUCTIONS};
 use frame::CanId;
 
 /// `ARPHRD_CAN`
@@ -106,7 +106,11 @@ fn body(filters: &[CanFilter], error_frames: bool) -> Vec<ClassicInstruction> {
         code.push(ClassicInstruction::load(0));
         code.push(ClassicInstruction::and(swapped(mask)));
         let (then, or_else) = if inverted { (1, 0) } else { (0, 1) };
-        code.push(ClassicInstruction::jump_equal(swapped(id & mask), then, or_else));
+        code.push(ClassicInstruction::jump_equal(
+            swapped(id & mask),
+            then,
+            or_else,
+        ));
         code.push(KEEP);
     }
     code.push(if filters.is_empty() { KEEP } else { DROP });
@@ -261,6 +265,8 @@ pub(super) mod tests {
             interfaces: None,
             filters,
         };
-        assert!(matches!(FilterProgram::new(&[rule], true), Err(TooLong(n)) if n > MOST_INSTRUCTIONS));
+        assert!(
+            matches!(FilterProgram::new(&[rule], true), Err(TooLong(n)) if n > MOST_INSTRUCTIONS)
+        );
     }
 }

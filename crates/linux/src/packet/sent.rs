@@ -6,7 +6,7 @@
 
 use super::passed::attach_sent;
 use super::program::FilterProgram;
-use super::rx_ring::{RxRing, RingSlot};
+use super::rx_ring::{RingSlot, RxRing};
 use super::socket::{FrameProtocol, PacketSocket};
 use crate::Errno;
 use std::os::fd::AsFd;

@@ -204,9 +204,15 @@ mod tests {
             socket.attach(i32::MAX as u32, FrameProtocol::All),
             Err(Errno::NODEV)
         );
-        assert_eq!(socket.attach(u32::MAX, FrameProtocol::All), Err(Errno::NODEV));
+        assert_eq!(
+            socket.attach(u32::MAX, FrameProtocol::All),
+            Err(Errno::NODEV)
+        );
         let lo = name_to_index(&socket, "lo").unwrap();
         socket.attach(lo, FrameProtocol::CanFd).unwrap();
-        assert_eq!(socket.take_statistics().unwrap(), PacketStatistics::default());
+        assert_eq!(
+            socket.take_statistics().unwrap(),
+            PacketStatistics::default()
+        );
     }
 }

@@ -15,7 +15,7 @@ mod interrupt;
 mod ioports;
 mod region;
 
-pub use card::{PciDevice, DeviceClass, DeviceHeir, PciError, UIO_PCI_GENERIC, give_back};
+pub use card::{DeviceClass, DeviceHeir, PciDevice, PciError, UIO_PCI_GENERIC, give_back};
 pub use config_space::ConfigSpace;
 pub use interrupt::DeviceInterrupt;
 pub use region::DeviceRegion;

@@ -1,6 +1,6 @@
 //! Buffers for received datagrams.
 
-use super::buffers::{RingBuffers, GROUP};
+use super::buffers::{GROUP, RingBuffers};
 use super::error::UringUnavailable;
 use super::ring::SocketRing;
 use crate::Errno;

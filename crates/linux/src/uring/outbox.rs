@@ -31,7 +31,8 @@ impl UringOutbox {
     pub fn open(socket: impl AsFd, count: usize, slot: usize) -> Result<Self, UringUnavailable> {
         let (count, slot) = (count.max(1), slot.max(1));
         let socket = socket.as_fd().try_clone_to_owned();
-        let socket = socket.map_err(|e| UringUnavailable::step("keeping", super::ring::errno(&e)))?;
+        let socket =
+            socket.map_err(|e| UringUnavailable::step("keeping", super::ring::errno(&e)))?;
         Ok(Self {
             ring: ring(socket.as_fd(), count, slot)?,
             socket,

@@ -88,7 +88,8 @@ impl SocketRing {
         ring.submitter()
             .register_files(&[socket.as_fd().as_raw_fd()])
             .map_err(|e| step("registering the socket", &e))?;
-        let region = RingRegion::new(memory).map_err(|e| UringUnavailable::step("getting memory", e))?;
+        let region =
+            RingRegion::new(memory).map_err(|e| UringUnavailable::step("getting memory", e))?;
         Ok(Self {
             ring,
             region: ManuallyDrop::new(region),

@@ -1,6 +1,6 @@
 //! Inbox and outbox over a pair of Unix sockets, where this machine has io_uring.
 
-use super::{UringInbox, MOST_A_CHAIN, UringOutbox};
+use super::{MOST_A_CHAIN, UringInbox, UringOutbox};
 use crate::Errno;
 use crate::poll::PollSet;
 use proptest::prelude::*;

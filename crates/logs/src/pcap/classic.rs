@@ -1,8 +1,8 @@
 //! pcap, in libpcap's file format (draft-ietf-opsawg-pcap).
 
 use super::indices::{InterfaceIndices, MANY};
-use super::link::{FrameLink, CapturedPacket};
-use super::{NextBlock, ByteOrder};
+use super::link::{CapturedPacket, FrameLink};
+use super::{ByteOrder, NextBlock};
 use crate::bad::LogFault;
 use crate::name::InterfaceName;
 use crate::text::ParsedFrame;

@@ -101,7 +101,14 @@ impl FrameLink {
         let (bytes, big) = (packet.bytes, ByteOrder::Big);
         let (side, protocol, skip) = match self {
             Self::SocketCan => {
-                one(packet, 0, ByteOrder::Big, ByteOrder::Little, FrameForm::Any, frame)?;
+                one(
+                    packet,
+                    0,
+                    ByteOrder::Big,
+                    ByteOrder::Little,
+                    FrameForm::Any,
+                    frame,
+                )?;
                 return Ok(Some(PacketDetails::default()));
             }
             Self::UpperPdu => return upper(packet, frame),
@@ -144,7 +151,10 @@ impl PacketDetails {
 
 /// Reads a packet of LINKTYPE_WIRESHARK_UPPER_PDU: tags, one of which names the dissector, then the
 /// frame.
-fn upper(packet: &CapturedPacket<'_>, frame: &mut FrameBuf) -> Result<Option<PacketDetails>, LogFault> {
+fn upper(
+    packet: &CapturedPacket<'_>,
+    frame: &mut FrameBuf,
+) -> Result<Option<PacketDetails>, LogFault> {
     let (mut at, mut name) = (0, &[][..]);
     loop {
         let tag = ByteOrder::Big.u16(packet.bytes, at).ok_or(CUT)?;
@@ -203,8 +213,10 @@ fn one(
     let len = usize::from(fifth);
     // Older libpcap does not write FDF: then the size of the packet identifies FD frames.
     let size = packet.original.max(packet.bytes.len()).saturating_sub(at);
-    let fd =
-        form == FrameForm::Fd || extra & flags::FDF != 0 || len > dlc::CLASSIC_MAX || size == FD_SIZE;
+    let fd = form == FrameForm::Fd
+        || extra & flags::FDF != 0
+        || len > dlc::CLASSIC_MAX
+        || size == FD_SIZE;
     let kind = if fd { Kind::Fd } else { Kind::Classic };
     let header = Header::new(kind, CanId::from_raw(id), len).map_err(|_| LONG)?;
     let header = header.with_flags(extra).with_len8_dlc(raw_dlc);

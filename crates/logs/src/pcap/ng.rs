@@ -1,8 +1,8 @@
 //! pcapng (draft-ietf-opsawg-pcapng): sections, interfaces, packets; other blocks are skipped.
 
 use super::indices::{InterfaceIndices, MANY};
-use super::link::{FrameLink, CapturedPacket};
-use super::{NextBlock, ByteOrder};
+use super::link::{CapturedPacket, FrameLink};
+use super::{ByteOrder, NextBlock};
 use crate::bad::LogFault;
 use crate::loss::{self, FrameLoss};
 use crate::name::InterfaceName;

@@ -78,7 +78,11 @@ impl LineParser {
 
     /// Reads a line.
     #[inline]
-    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<LineEvent, LogFault> {
+    pub(crate) fn line(
+        &mut self,
+        line: &[u8],
+        frame: &mut FrameBuf,
+    ) -> Result<LineEvent, LogFault> {
         let got = match self {
             Self::Log => match parse_line(line, frame) {
                 // The parser accepts no name that is longer than InterfaceName::MAX.

@@ -25,7 +25,11 @@ impl CandumpReader {
         Self { format, sum: 0 }
     }
 
-    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
+    pub(crate) fn line(
+        &mut self,
+        line: &[u8],
+        frame: &mut FrameBuf,
+    ) -> Result<Option<ParsedFrame>, LogFault> {
         let plain = without_colours(line);
         let line = &*plain;
         // After an error frame, `candump -e` explains it.
@@ -36,7 +40,9 @@ impl CandumpReader {
         let stamp = stamp(&mut words)?;
         // Also for a line that is left out: the next one counts from it.
         let ns = match stamp {
-            BracketStamp::Relative(ns) | BracketStamp::Absolute(ns) if self.format == FileFormat::CandumpDelta => {
+            BracketStamp::Relative(ns) | BracketStamp::Absolute(ns)
+                if self.format == FileFormat::CandumpDelta =>
+            {
                 self.sum = self.sum.saturating_add(ns);
                 self.sum
             }

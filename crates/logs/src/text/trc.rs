@@ -45,7 +45,11 @@ impl TrcReader {
         }
     }
 
-    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
+    pub(crate) fn line(
+        &mut self,
+        line: &[u8],
+        frame: &mut FrameBuf,
+    ) -> Result<Option<ParsedFrame>, LogFault> {
         let line = line.trim_ascii_end();
         match line.trim_ascii_start() {
             [] => Ok(None),
@@ -77,9 +81,17 @@ impl TrcReader {
         Ok(())
     }
 
-    fn event(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
+    fn event(
+        &mut self,
+        line: &[u8],
+        frame: &mut FrameBuf,
+    ) -> Result<Option<ParsedFrame>, LogFault> {
         // In a section cut out of a file, a direction distinguishes version 1.1 from 1.0.
-        if !self.said && LineWords::new(line).nth(2).is_some_and(|word| is_event(&word)) {
+        if !self.said
+            && LineWords::new(line)
+                .nth(2)
+                .is_some_and(|word| is_event(&word))
+        {
             self.columns = b"NOYILD".to_vec();
             self.said = true;
         }

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(words.next().unwrap().column, 3);
         let bc = words.next().unwrap();
         assert_eq!((bc.text, bc.column), (&b"bc"[..], 5));
-        assert_eq!(words.need("x"), Err(Fault::Column(7, "x")));
+        assert_eq!(words.need("x"), Err(LogFault::Column(7, "x")));
     }
 
     #[test]

@@ -5,15 +5,15 @@
 //! filter has a priority and handle of its own.
 
 use super::error::whole;
-use super::generation::{TableGeneration, ROOM, FdRoom};
+use super::generation::{FdRoom, ROOM, TableGeneration};
 use super::leftovers::{LeftTables, ProgramOwner, is_called};
-use super::{Error, MissingFeature, BpfOptions, pin, tc};
-use crate::instance::{InstanceHeld, InstanceHold, GatewayInstance};
+use super::{BpfOptions, Error, MissingFeature, pin, tc};
+use crate::instance::{GatewayInstance, InstanceHeld, InstanceHold};
 use aya::programs::links::FdLink;
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{LinkOrder, ProgramError, ProgramInfo, SchedClassifier, TcAttachType};
 use linux::link::{NetLink, NetLinks};
-use linux::netlink::{NetlinkSocket, KernelRefusal};
+use linux::netlink::{KernelRefusal, NetlinkSocket};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::AsFd;
@@ -179,7 +179,8 @@ impl InterfaceEntrance {
         match std::mem::replace(&mut self.hook, EntranceHook::None) {
             EntranceHook::Tcx(link) => match program.attach_to_link(link) {
                 Ok(id) => {
-                    self.hook = EntranceHook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
+                    self.hook =
+                        EntranceHook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
                     return Ok(true);
                 }
                 // The link's interface was removed, and perhaps exists again.
@@ -218,7 +219,8 @@ impl InterfaceEntrance {
             let tcx = TcAttachOptions::TcxOrder(LinkOrder::last());
             match program.attach_with_options(name, TcAttachType::Ingress, tcx) {
                 Ok(id) => {
-                    self.hook = EntranceHook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
+                    self.hook =
+                        EntranceHook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
                     return Ok(true);
                 }
                 // Kernels before 6.6 do not have such links.
@@ -309,7 +311,9 @@ impl InterfaceEntrance {
             }
         }
         if self.room {
-            let there = NetLinks::read(netlink)?.at(index).map_or(0, |link| link.xdp);
+            let there = NetLinks::read(netlink)?
+                .at(index)
+                .map_or(0, |link| link.xdp);
             // A check of its name would need CAP_SYS_ADMIN.
             if there == self.room_number {
                 tc::set_xdp(netlink, index, None)?;

@@ -58,7 +58,12 @@ fn all(routes: &Routes) -> impl Iterator<Item = (RouteId, &Route)> {
     (0..).map(RouteId).zip(&routes.routes)
 }
 
-fn about_route(route: RouteId, about: &Route, port: Option<PortId>, why: String) -> BpfInexpressible {
+fn about_route(
+    route: RouteId,
+    about: &Route,
+    port: Option<PortId>,
+    why: String,
+) -> BpfInexpressible {
     BpfInexpressible {
         route,
         name: about.name.clone(),

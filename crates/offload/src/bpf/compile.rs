@@ -1,6 +1,6 @@
 //! Compiles routes into the contents of the maps.
 
-use super::index::{TableIndexes, ListReach};
+use super::index::{ListReach, TableIndexes};
 use super::layout::{
     self, CHANGES_MASKS, CHANGES_NONE, CHANGES_SUM, Class, CrcTable, Group, Limit, NONE, Op,
     PORT_ROOMY, Pattern, Port, ROUTE_DROP, ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot, Sum, TO_FD,

@@ -4,7 +4,7 @@ use super::about::AboutMap;
 use super::compile::TableImage;
 use super::error::whole;
 use super::ledger::TableLedger;
-use super::{Error, BpfOptions, loader, maps};
+use super::{BpfOptions, Error, loader, maps};
 use aya::Ebpf;
 use aya::maps::Map;
 use aya::programs::{SchedClassifier, Xdp};

@@ -48,7 +48,9 @@ pub fn features() -> Result<BpfFeatures, MissingFeature> {
         return Err(MissingFeature::Bpf("no bpf_csum_level".to_owned()));
     }
     if !has_entrances() {
-        return Err(MissingFeature::Entrance("neither tcx nor clsact".to_owned()));
+        return Err(MissingFeature::Entrance(
+            "neither tcx nor clsact".to_owned(),
+        ));
     }
     Ok(BpfFeatures {
         check_mtu: helper(BpfHelper::BPF_FUNC_check_mtu)?,

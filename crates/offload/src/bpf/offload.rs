@@ -2,14 +2,14 @@
 
 use super::attach::{InterfaceEntrance, remove_clsact};
 use super::compile::{PortInterface, compile, same_limits};
-use super::generation::{TableGeneration, FdRoom, ProgramSettings};
+use super::generation::{FdRoom, ProgramSettings, TableGeneration};
 use super::interfaces::pretend;
-use super::ledger::{TableLedger, LedgerTotals};
+use super::ledger::{LedgerTotals, TableLedger};
 use super::leftovers::{LeftTables, ProgramOwner};
 use super::sweep::{hold, sweep};
 use super::wanted::{ResolvedTable, WantedTable};
-use super::{BpfCounts, Error, BpfFeatures, BpfOptions, features, pin, survey};
-use crate::instance::{InstanceHold, GatewayInstance};
+use super::{BpfCounts, BpfFeatures, BpfOptions, Error, features, pin, survey};
+use crate::instance::{GatewayInstance, InstanceHold};
 use linux::link::{LinkEvents, NetLink, NetLinks};
 use linux::netlink::NetlinkSocket;
 use route::{Routes, RoutingTable};
@@ -255,7 +255,9 @@ impl BpfOffload {
             return Err(error);
         }
         // From here on the new table is in use everywhere.
-        let adopted = fresh.values().any(|fresh| fresh.owner == ProgramOwner::Ours);
+        let adopted = fresh
+            .values()
+            .any(|fresh| fresh.owner == ProgramOwner::Ours);
         self.entrances.extend(fresh);
         let made = self.entrances.values().filter(|there| there.made_clsact);
         self.clsact.extend(made.map(|there| there.interface.index));
@@ -290,7 +292,8 @@ impl BpfOffload {
                 known.interface = link.clone();
                 known.room &= link.xdp != 0;
             } else {
-                let claimed = InterfaceEntrance::claim(&mut self.netlink, link, &self.instance, leftovers)?;
+                let claimed =
+                    InterfaceEntrance::claim(&mut self.netlink, link, &self.instance, leftovers)?;
                 fresh.insert(link.index, claimed);
             }
             let entrance = match fresh.get_mut(&link.index) {
@@ -375,7 +378,11 @@ impl BpfOffload {
     }
 
     /// Keeps the counts of former tables.
-    fn retire(&mut self, former: Option<TableGeneration>, leftovers: LeftTables) -> Result<(), Error> {
+    fn retire(
+        &mut self,
+        former: Option<TableGeneration>,
+        leftovers: LeftTables,
+    ) -> Result<(), Error> {
         for left in leftovers.of(&self.instance) {
             let about = &left.about;
             self.clsact.extend(&about.clsact);

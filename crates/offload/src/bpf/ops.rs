@@ -1,7 +1,7 @@
 //! Encoding of a route's instructions for the maps.
 
 use super::layout::{CrcTable, OP_COPY, OP_CRC8, OP_MAP, OP_MODIFY, OP_OFFSET, OP_XOR, Op};
-use route::bpf::{ByteMask, ByteIndices, BpfInstruction, PartMasks, OneMore};
+use route::bpf::{BpfInstruction, ByteIndices, ByteMask, OneMore, PartMasks};
 
 /// Writer of a member of an operation's union.
 #[derive(Default)]

@@ -1,10 +1,10 @@
 //! BPF as one of the data paths in the kernel.
 
-use super::{Error, BpfOffload, BpfOutcome, can_persist, remove, show, survey};
+use super::{BpfOffload, BpfOutcome, Error, can_persist, remove, show, survey};
 use crate::RouteCounts;
 use crate::data_path::DataPath;
 use crate::instance::GatewayInstance;
-use crate::kernel_path::{self, PathAssignment, KernelPath, PathListing, PathReport, PathRun};
+use crate::kernel_path::{self, KernelPath, PathAssignment, PathListing, PathReport, PathRun};
 use crate::machine::HostMachine;
 use route::Routes;
 
@@ -43,7 +43,10 @@ impl KernelPath for BpfPath {
         false
     }
 
-    fn remove_leftovers(&self, instance: &GatewayInstance) -> Result<Option<String>, kernel_path::Error> {
+    fn remove_leftovers(
+        &self,
+        instance: &GatewayInstance,
+    ) -> Result<Option<String>, kernel_path::Error> {
         match remove(instance) {
             Ok(0) | Err(Error::Socket { .. } | Error::Kernel(_)) => Ok(None),
             Ok(some) => Ok(Some(format!(

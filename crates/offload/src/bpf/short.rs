@@ -2,7 +2,7 @@
 //! at most one checksum, all independent of the frame.
 
 use super::layout::Sum;
-use route::bpf::{ByteMask, ByteIndices, BpfInstruction, PartMasks, OneMore};
+use route::bpf::{BpfInstruction, ByteIndices, ByteMask, OneMore, PartMasks};
 
 /// The changes of a frame's two words: its header, and its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -3,7 +3,7 @@
 use super::attach::{InterfaceEntrance, remove_clsact};
 use super::leftovers::{LeftTables, ProgramOwner};
 use super::{Error, pin};
-use crate::instance::{InstanceHeld, InstanceHold, GatewayInstance};
+use crate::instance::{GatewayInstance, InstanceHeld, InstanceHold};
 use linux::link::NetLinks;
 use linux::netlink::NetlinkSocket;
 use std::collections::BTreeSet;

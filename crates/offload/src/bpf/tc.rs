@@ -3,7 +3,8 @@
 
 use linux::link::IFINFO;
 use linux::netlink::{
-    CREATE, EXCLUSIVE, Error, NetlinkSocket, KernelRefusal, attribute, attributes, inner, nested, number, text,
+    CREATE, EXCLUSIVE, Error, KernelRefusal, NetlinkSocket, attribute, attributes, inner, nested,
+    number, text,
 };
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -96,7 +97,10 @@ pub(super) fn has_clsact(netlink: &mut NetlinkSocket, interface: u32) -> Result<
 }
 
 /// Adds clsact.
-pub(super) fn add_clsact(netlink: &mut NetlinkSocket, interface: u32) -> Result<Option<KernelRefusal>, Error> {
+pub(super) fn add_clsact(
+    netlink: &mut NetlinkSocket,
+    interface: u32,
+) -> Result<Option<KernelRefusal>, Error> {
     let mut body = tcmsg(interface, CLSACT_HANDLE, CLSACT, 0);
     attribute(&mut body, TCA_KIND, &string("clsact"));
     netlink.change(RTM_NEWQDISC, CREATE | EXCLUSIVE, body)

@@ -2,7 +2,7 @@
 
 use super::wire::{ECHO, FD, GatewayJob, SAME_PORT, STAMP};
 use frame::CanId;
-use route::cangw::{RuleAttribute, CanGwRule};
+use route::cangw::{CanGwRule, RuleAttribute};
 use route::{Action, IdFilter, IdSet, Modification, ModifyOp};
 
 /// Follows a mark in an operand, so that an operand of another program is not mistaken for a mark.

@@ -7,7 +7,7 @@ use super::version::{self, KernelLimits};
 use super::wire::{self, GatewayJob, ListedJob, SAME_PORT};
 use crate::instance::GatewayInstance;
 use linux::link::NetLinks;
-use linux::netlink::{NetlinkSocket, KernelRefusal};
+use linux::netlink::{KernelRefusal, NetlinkSocket};
 use route::cangw::CanGwRule;
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
@@ -143,7 +143,10 @@ impl CanGwKernel {
     ///
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]; then it is unknown which requests were carried out.
-    pub fn carry_out(&mut self, requests: &[JobRequest]) -> Result<Vec<Option<KernelRefusal>>, Error> {
+    pub fn carry_out(
+        &mut self,
+        requests: &[JobRequest],
+    ) -> Result<Vec<Option<KernelRefusal>>, Error> {
         Ok(self.look_and_carry_out(requests, false)?.0)
     }
 

@@ -9,7 +9,7 @@
 //! a mark holds it.
 
 use super::error::Error;
-use crate::instance::{InstanceHeld, InstanceHold, GatewayInstance};
+use crate::instance::{GatewayInstance, InstanceHeld, InstanceHold};
 use std::collections::BTreeSet;
 
 /// Maximum number of rules of one instance: marks have 16 bits for the number.
@@ -39,7 +39,11 @@ pub(super) struct RuleNumbers {
 
 impl RuleNumbers {
     /// Returns the next mark that is not taken.
-    pub(super) fn next(&mut self, instance: &GatewayInstance, taken: &BTreeSet<u32>) -> Option<u32> {
+    pub(super) fn next(
+        &mut self,
+        instance: &GatewayInstance,
+        taken: &BTreeSet<u32>,
+    ) -> Option<u32> {
         for _ in 0..=u16::MAX {
             self.last = self.last.wrapping_add(1);
             let uid = instance.uid(self.last);

@@ -48,4 +48,4 @@ pub use path::CanGw;
 pub use route::cangw::{CanGwInexpressible, CanGwRule};
 pub use show::{ListedRule, show};
 pub use version::{KernelLimits, KernelVersion};
-pub use wire::{JobCounters, GatewayJob, ListedJob};
+pub use wire::{GatewayJob, JobCounters, ListedJob};

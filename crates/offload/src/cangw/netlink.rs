@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::wire::{self, ListedJob};
-use linux::netlink::{NetlinkSocket, KernelRefusal, NetlinkRequest};
+use linux::netlink::{KernelRefusal, NetlinkRequest, NetlinkSocket};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 

@@ -9,7 +9,7 @@ use super::show::{ListedRule, show};
 use super::tally::{LiveRule, Total, add_up, counts};
 use super::wire::{GatewayJob, ListedJob};
 use crate::RouteCounts;
-use crate::instance::{InstanceHold, GatewayInstance};
+use crate::instance::{GatewayInstance, InstanceHold};
 use linux::link::{LinkEvents, NetLink, NetLinks};
 use route::Routes;
 use rustix::io::Errno;

@@ -1,10 +1,10 @@
 //! can-gw as one of the data paths in the kernel.
 
-use super::{Error, CanGwKernel, CanGwOffload, CanGwOutcome, show, survey};
+use super::{CanGwKernel, CanGwOffload, CanGwOutcome, Error, show, survey};
 use crate::RouteCounts;
 use crate::data_path::DataPath;
 use crate::instance::GatewayInstance;
-use crate::kernel_path::{self, PathAssignment, KernelPath, PathListing, PathReport, PathRun};
+use crate::kernel_path::{self, KernelPath, PathAssignment, PathListing, PathReport, PathRun};
 use crate::machine::HostMachine;
 use route::Routes;
 
@@ -40,7 +40,10 @@ impl KernelPath for CanGw {
         true
     }
 
-    fn remove_leftovers(&self, instance: &GatewayInstance) -> Result<Option<String>, kernel_path::Error> {
+    fn remove_leftovers(
+        &self,
+        instance: &GatewayInstance,
+    ) -> Result<Option<String>, kernel_path::Error> {
         let Ok(mut kernel) = CanGwKernel::open() else {
             return Ok(None); // no netlink, no rules
         };

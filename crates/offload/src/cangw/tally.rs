@@ -1,6 +1,6 @@
 //! Conversion of the kernel's 32-bit counters of rules into 64-bit counters of routes.
 
-use super::wire::{JobCounters, FD, GatewayJob, ListedJob};
+use super::wire::{FD, GatewayJob, JobCounters, ListedJob};
 use crate::RouteCounts;
 use route::{Modification, StopReason};
 use std::collections::{BTreeMap, BTreeSet};

@@ -95,7 +95,11 @@ fn numbers(text: &str) -> Option<KernelVersion> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let mut parts = text.get(..end.unwrap_or(text.len()))?.split('.');
     let mut next = || parts.next().map(|part| part.parse().ok());
-    Some(KernelVersion(next()??, next()??, next().flatten().unwrap_or(0)))
+    Some(KernelVersion(
+        next()??,
+        next()??,
+        next().flatten().unwrap_or(0),
+    ))
 }
 
 #[cfg(test)]
@@ -137,15 +141,15 @@ mod tests {
     #[test]
     fn a_fix_is_there_since_its_series_has_it() {
         let crc8_from_end = crc8(-1, 1, 2).needs()[0].since;
-        assert!(!Version(6, 1, 167).has(crc8_from_end));
-        assert!(Version(6, 1, 168).has(crc8_from_end));
+        assert!(!KernelVersion(6, 1, 167).has(crc8_from_end));
+        assert!(KernelVersion(6, 1, 168).has(crc8_from_end));
         assert!(
-            !Version(6, 13, 99).has(crc8_from_end),
+            !KernelVersion(6, 13, 99).has(crc8_from_end),
             "a series without it"
         );
-        assert!(Version(7, 3, 0).has(crc8_from_end));
-        assert!(!Version(6, 14, 6).has(UPDATE));
-        assert!(Version(6, 15, 0).has(UPDATE));
+        assert!(KernelVersion(7, 3, 0).has(crc8_from_end));
+        assert!(!KernelVersion(6, 14, 6).has(UPDATE));
+        assert!(KernelVersion(6, 15, 0).has(UPDATE));
     }
 
     /// CVE-2026-31570: if the index is negative, kernels without the fix read and write before the
@@ -163,7 +167,7 @@ mod tests {
             let KernelVersion(major, minor, patch) = *fixed;
             assert_eq!(refused(*fixed, &negative[0]), None, "{fixed}");
             assert_eq!(
-                refused(Version(major, minor, patch + 1), &negative[0]),
+                refused(KernelVersion(major, minor, patch + 1), &negative[0]),
                 None
             );
             if let Some(patch) = patch.checked_sub(1) {
@@ -175,10 +179,14 @@ mod tests {
             }
         }
         // Series that ended without the fix, and all later ones.
-        for version in [KernelVersion(5, 4, 999), KernelVersion(6, 5, 99), KernelVersion(6, 17, 13)] {
+        for version in [
+            KernelVersion(5, 4, 999),
+            KernelVersion(6, 5, 99),
+            KernelVersion(6, 17, 13),
+        ] {
             assert!(refused(version, &negative[0]).is_some(), "{version}");
         }
-        assert_eq!(refused(Version(7, 3, 2), &negative[0]), None);
+        assert_eq!(refused(KernelVersion(7, 3, 2), &negative[0]), None);
     }
 
     fn crc8(from: i16, to: i16, result: i16) -> CanGwRule {
@@ -207,11 +215,11 @@ mod tests {
     #[test]
     fn what_a_kernel_cannot_do_is_refused() {
         let rule = crc8(0, 1, 2);
-        assert_eq!(limits(Version(6, 1, 1)).refusal(&rule), None);
+        assert_eq!(limits(KernelVersion(6, 1, 1)).refusal(&rule), None);
         let rule = crc8(-1, 1, 2);
         let why = limits(KernelVersion(6, 1, 1)).refusal(&rule).unwrap();
         assert!(why.contains("CVE-2026-31570"), "{why}");
-        assert_eq!(limits(Version(6, 1, 168)).refusal(&rule), None);
+        assert_eq!(limits(KernelVersion(6, 1, 168)).refusal(&rule), None);
         let unknown = KernelLimits {
             version: None,
             max_hops: None,
@@ -243,7 +251,7 @@ mod tests {
             ..CanGwRule::default()
         };
         assert!(
-            limits(Version(7, 3, 0))
+            limits(KernelVersion(7, 3, 0))
                 .refusal(&hops)
                 .unwrap()
                 .contains("max_hops=2")
@@ -252,6 +260,6 @@ mod tests {
             fd: true,
             ..CanGwRule::default()
         };
-        assert!(limits(Version(4, 19, 0)).refusal(&fd).is_some());
+        assert!(limits(KernelVersion(4, 19, 0)).refusal(&fd).is_some());
     }
 }

@@ -143,7 +143,7 @@ fn a_machine_without_bpf_or_can_gw_says_why() {
     assert_eq!(placed[0].data_path, DataPath::CanGw);
     assert_eq!(
         placed[0].because,
-        [(DataPath::Bpf, bpf::Missing::Can.to_string())]
+        [(DataPath::Bpf, bpf::MissingFeature::Can.to_string())]
     );
     bare.can_gw = Err(cangw::Error::NoModule);
     let placed = choose(&routes, &interfaces(), &bare);
@@ -236,7 +236,7 @@ proptest! {
         };
         let mut machine = machine();
         if lacks == 1 {
-            machine.bpf = Err(bpf::Missing::Permission);
+            machine.bpf = Err(bpf::MissingFeature::Permission);
         }
         if lacks == 2 {
             machine.can_gw = Err(cangw::Error::NoModule);

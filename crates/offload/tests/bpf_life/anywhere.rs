@@ -1,7 +1,7 @@
 //! Tests that need BPF and no CAN.
 
 use crate::common::{names, route, routes};
-use cangate_offload::bpf::{Error, GatewayInstance, BpfOffload, BpfOptions};
+use cangate_offload::bpf::{BpfOffload, BpfOptions, Error, GatewayInstance};
 use route::IdSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +42,12 @@ fn a_port_that_is_no_can_interface_is_named() {
     bpf!();
     let ports = [Some("cgt_none0".to_owned()), None];
     let wanted = routes(vec![route("good", 1, 0, 0), route("bad", 2, 0, 1)]);
-    let start = BpfOffload::start(&GatewayInstance::new("ports"), &wanted, &ports, BpfOptions::default());
+    let start = BpfOffload::start(
+        &GatewayInstance::new("ports"),
+        &wanted,
+        &ports,
+        BpfOptions::default(),
+    );
     let error = start.err().unwrap();
     assert!(matches!(error, Error::Inexpressible(_)), "{error:?}");
     assert_eq!(
@@ -80,7 +85,10 @@ fn a_signal_while_the_program_is_looked_through_harms_nothing() {
     bpf!();
     let heard = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGUSR2, Arc::clone(&heard)).unwrap();
-    let (instance, ports) = (GatewayInstance::new("signals"), names(&["cgt_none0", "cgt_none1"]));
+    let (instance, ports) = (
+        GatewayInstance::new("signals"),
+        names(&["cgt_none0", "cgt_none1"]),
+    );
     let wanted = routes(vec![route("a", 1, 0, 1)]);
     let begin = Instant::now();
     drop(BpfOffload::start(&instance, &wanted, &ports, BpfOptions::default()).unwrap());

@@ -5,7 +5,9 @@ use crate::common::{names, route, routes};
 use crate::world::{World, entrance, programs, said, world};
 use aya::programs::tc::{NlOptions, TcAttachOptions, TcHandle};
 use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
-use cangate_offload::bpf::{Error, GatewayInstance, BpfOffload, BpfOptions, BpfOutcome, can_persist, remove};
+use cangate_offload::bpf::{
+    BpfOffload, BpfOptions, BpfOutcome, Error, GatewayInstance, can_persist, remove,
+};
 use route::Routes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
@@ -19,7 +21,13 @@ fn table() -> Routes {
 }
 
 fn start(name: &str, ports: &[Option<String>], options: &BpfOptions) -> (BpfOffload, BpfOutcome) {
-    BpfOffload::start(&GatewayInstance::new(name), &table(), ports, options.clone()).unwrap()
+    BpfOffload::start(
+        &GatewayInstance::new(name),
+        &table(),
+        ports,
+        options.clone(),
+    )
+    .unwrap()
 }
 
 /// Returns whether one of cangate's programs is attached.
@@ -149,7 +157,12 @@ fn one_interface_has_one_gateway() {
         let before = entrance("p0");
         let another = || {
             let ports = names(&["q1", "p0"]);
-            BpfOffload::start(&GatewayInstance::new("two"), &table(), &ports, options.clone())
+            BpfOffload::start(
+                &GatewayInstance::new("two"),
+                &table(),
+                &ports,
+                options.clone(),
+            )
         };
         let error = another().err().unwrap();
         assert!(matches!(error, Error::Taken { .. }), "{error:?}");

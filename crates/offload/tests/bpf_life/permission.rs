@@ -4,7 +4,7 @@ use crate::bpf_common::{Raw, frame, run};
 use crate::common::{child, gateway, kill, names, route, routes, said_by};
 use crate::processes::{INSTANCE, options, roles, table};
 use crate::world::{World, entrance, has_tcx, programs, without_bpf, world};
-use cangate_offload::bpf::{Error, GatewayInstance, MissingFeature, BpfOffload};
+use cangate_offload::bpf::{BpfOffload, Error, GatewayInstance, MissingFeature};
 use frame::Kind;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use std::os::unix::process::CommandExt as _;
@@ -28,7 +28,10 @@ pub(crate) fn play(role: &str) {
         Some("seccomp") => {
             without_bpf();
             let error = start().err().unwrap();
-            assert!(matches!(error, Error::Kernel(MissingFeature::Bpf(_))), "{error:?}");
+            assert!(
+                matches!(error, Error::Kernel(MissingFeature::Bpf(_))),
+                "{error:?}"
+            );
             println!("\nit says: {error}");
         }
         Some("capable") => {

@@ -3,7 +3,9 @@
 use crate::bpf_common::{Raw, frame, run};
 use crate::common::{HELPER, ROLE, gateway, kill, names, route, routes};
 use crate::world::{World, entrance, programs, world};
-use cangate_offload::bpf::{Error, GatewayInstance, MissingFeature, BpfOffload, BpfOptions, TestOptions};
+use cangate_offload::bpf::{
+    BpfOffload, BpfOptions, Error, GatewayInstance, MissingFeature, TestOptions,
+};
 use frame::Kind;
 
 pub(crate) const INSTANCE: &str = "processes";

@@ -3,7 +3,7 @@
 use crate::bpf_common::{Raw, frame, number};
 use crate::common::{names, route, routes, set_id};
 use crate::world::{World, world};
-use cangate_offload::bpf::{GatewayInstance, BpfOffload, BpfOptions, TestOptions};
+use cangate_offload::bpf::{BpfOffload, BpfOptions, GatewayInstance, TestOptions};
 use frame::{FrameBuf, Kind};
 use route::{RateLimit, Routes};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Objects that appear, change and disappear: rules, interfaces, rules of other programs.
 
 use crate::{alone, interfaces, listed, names, pass, route, routes, set_id, sh};
-use cangate_offload::cangw::{Error, GatewayInstance, CanGwKernel as CanGw, CanGwOffload};
+use cangate_offload::cangw::{CanGwKernel as CanGw, CanGwOffload, Error, GatewayInstance};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -94,8 +94,12 @@ fn the_order_of_copies_is_that_of_the_routes() {
                 .collect(),
         )
     };
-    let (mut offload, _) =
-        CanGwOffload::start(&GatewayInstance::new("order"), &numbered(&[1, 2, 3]), &names).unwrap();
+    let (mut offload, _) = CanGwOffload::start(
+        &GatewayInstance::new("order"),
+        &numbered(&[1, 2, 3]),
+        &names,
+    )
+    .unwrap();
     assert_eq!(pass(&mut kernel, &[0x700], 3), [1, 2, 3]);
     for order in [
         &[1, 2, 3, 4][..],
@@ -118,7 +122,8 @@ fn rules_come_back_with_their_interface() {
     let mut to_c = route("to c", 0x20);
     to_c.to = vec![route::PortId(2)];
     let wanted = routes(vec![route("to b", 0x20), to_c]);
-    let (mut offload, _) = CanGwOffload::start(&GatewayInstance::new("links"), &wanted, &names).unwrap();
+    let (mut offload, _) =
+        CanGwOffload::start(&GatewayInstance::new("links"), &wanted, &names).unwrap();
     assert_eq!(pass(&mut kernel, &[0x20], 2), [0x20]);
     let of_b = |list: &[cangate_offload::cangw::ListedJob]| {
         let index = CanGw::open().unwrap().links().unwrap().can(&b).unwrap();

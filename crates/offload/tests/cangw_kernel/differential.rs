@@ -7,10 +7,13 @@ use crate::model::{Counters, Model};
 use crate::rng::Rng;
 use crate::rules::{self, Drawn, Shape};
 use crate::{alone, from_env, interfaces};
-use cangate_offload::cangw::{GatewayInstance, CanGwKernel as CanGw, KernelLimits, CanGwOffload, CanGwRule, KernelVersion, survey};
+use cangate_offload::cangw::{
+    CanGwKernel as CanGw, CanGwOffload, CanGwRule, GatewayInstance, KernelLimits, KernelVersion,
+    survey,
+};
 use config::SourceText;
 use route::cangw::{ImportedRules, import};
-use route::{Routes, StopReason, RoutingTable};
+use route::{Routes, RoutingTable, StopReason};
 
 #[derive(Default)]
 struct Done {
@@ -24,7 +27,12 @@ struct Done {
 }
 
 /// Routes as a user would write them, without those that this kernel cannot have.
-fn wanted(drawn: &[Drawn], kernel: &Kernel, limits: &KernelLimits, done: &mut Done) -> ImportedRules {
+fn wanted(
+    drawn: &[Drawn],
+    kernel: &Kernel,
+    limits: &KernelLimits,
+    done: &mut Done,
+) -> ImportedRules {
     let mut text = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
     // A rule without mistakes, so that there is at least one; it is tried last.
     let [a, b, _] = &kernel.interfaces;
@@ -135,7 +143,12 @@ fn compare(
     let copies = compare::pass(kernel, &mut model, &sent, ordered)?;
     let after = offload.counts().map_err(|e| e.to_string())?;
     let deleted = |c: &cangate_offload::RouteCounts| {
-        let of = |stop| StopReason::ALL.iter().zip(c.stopped).find(|(s, _)| **s == stop);
+        let of = |stop| {
+            StopReason::ALL
+                .iter()
+                .zip(c.stopped)
+                .find(|(s, _)| **s == stop)
+        };
         of(StopReason::HopLimit).unwrap().1 + of(StopReason::TooLong).unwrap().1
     };
     let counted = before.iter().zip(&after).map(|(b, a)| {
@@ -246,10 +259,12 @@ fn the_kernel_does_what_the_table_says() {
                 }
                 _ => {
                     drop(offload.take());
-                    CanGwOffload::start(&instance, &imported.routes, &names).map(|(new, outcome)| {
-                        offload = Some(new);
-                        outcome
-                    })
+                    CanGwOffload::start(&instance, &imported.routes, &names).map(
+                        |(new, outcome)| {
+                            offload = Some(new);
+                            outcome
+                        },
+                    )
                 }
             };
             let outcome = outcome.unwrap();

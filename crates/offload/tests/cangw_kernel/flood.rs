@@ -2,7 +2,7 @@
 
 use crate::frames::Owned;
 use crate::{alone, from_env, interfaces, names, route, routes, set_id};
-use cangate_offload::cangw::{GatewayInstance, CanGwKernel, CanGwOffload, JobRequest};
+use cangate_offload::cangw::{CanGwKernel, CanGwOffload, GatewayInstance, JobRequest};
 use frame::{CanId, FrameRef, Header, Kind};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,7 +36,8 @@ fn no_frame_is_sent_twice_while_tables_are_exchanged() {
     let mut kernel = interfaces!();
     let names = names(&kernel);
     let reloads = from_env("CANGATE_CANGW_RELOADS", 100);
-    let (mut offload, _) = CanGwOffload::start(&GatewayInstance::new("flood"), &table(0), &names).unwrap();
+    let (mut offload, _) =
+        CanGwOffload::start(&GatewayInstance::new("flood"), &table(0), &names).unwrap();
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut seen: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
     let mut longest = Duration::ZERO;
@@ -122,7 +123,8 @@ fn how_long_a_replacement_takes() {
     let names = names(&kernel);
     for rules in [1, 100, 1000] {
         let all = (0..rules).map(|id| route(&format!("r{id}"), id)).collect();
-        let (offload, _) = CanGwOffload::start(&GatewayInstance::new("gap"), &routes(all), &names).unwrap();
+        let (offload, _) =
+            CanGwOffload::start(&GatewayInstance::new("gap"), &routes(all), &names).unwrap();
         // The rule that is tried last is at the end of the kernel's list.
         let old = cangw.list().unwrap().pop().unwrap().job;
         let mut times = Vec::new();

@@ -3,7 +3,7 @@
 use crate::common::{HELPER, ROLE, child, gateway, kill, said_by};
 use crate::kernel::Kernel;
 use crate::{alone, interfaces, listed, names, pass, route, routes, sh};
-use cangate_offload::cangw::{Error, GatewayInstance, CanGwKernel as CanGw, CanGwOffload};
+use cangate_offload::cangw::{CanGwKernel as CanGw, CanGwOffload, Error, GatewayInstance};
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -38,7 +38,9 @@ fn the_part_of_the_child() {
         }
         Ok("refused") => refused_amid(&interfaces),
         Ok("nobody") => {
-            let error = CanGwOffload::start(&instance, &all, &interfaces).err().unwrap();
+            let error = CanGwOffload::start(&instance, &all, &interfaces)
+                .err()
+                .unwrap();
             assert!(matches!(error, Error::NoPermission), "{error}");
             // Reading needs no permission.
             let list = CanGw::open().unwrap().list().unwrap();
@@ -61,7 +63,8 @@ fn what_a_crash_leaves_is_taken_over() {
     assert_eq!(pass(&mut kernel, &[0x10], 1), [0x10], "and forward");
 
     let now = routes(vec![route("a", 0x10), route("b", 0x11), route("new", 0x13)]);
-    let (mut offload, outcome) = CanGwOffload::start(&GatewayInstance::new(INSTANCE), &now, &names).unwrap();
+    let (mut offload, outcome) =
+        CanGwOffload::start(&GatewayInstance::new(INSTANCE), &now, &names).unwrap();
     assert_eq!(
         (
             outcome.adopted,
@@ -87,7 +90,10 @@ fn what_a_crash_leaves_is_taken_over() {
     drop(offload);
     assert_eq!(listed().len(), 3);
     let mut cangw = CanGw::open().unwrap();
-    assert_eq!(cangw.delete_ours(&GatewayInstance::new(INSTANCE)).unwrap(), 3);
+    assert_eq!(
+        cangw.delete_ours(&GatewayInstance::new(INSTANCE)).unwrap(),
+        3
+    );
     assert_eq!(listed(), []);
 }
 
@@ -168,7 +174,9 @@ fn refused_amid(interfaces: &[Option<String>]) {
     assert_eq!(offload.reconcile().unwrap().unchanged, 3);
     drop(offload);
     // The same if nothing was there before.
-    let error = CanGwOffload::start(&instance, &bad, interfaces).err().unwrap();
+    let error = CanGwOffload::start(&instance, &bad, interfaces)
+        .err()
+        .unwrap();
     assert!(matches!(error, Error::Refused { .. }), "{error:?}");
     assert_eq!(listed(), []);
 }
@@ -205,7 +213,9 @@ fn one_instance_is_one_process() {
     let before = listed();
     let instance = GatewayInstance::new(INSTANCE);
     let wanted = routes(vec![route("mine", 0x50)]);
-    let error = CanGwOffload::start(&instance, &wanted, &names).err().unwrap();
+    let error = CanGwOffload::start(&instance, &wanted, &names)
+        .err()
+        .unwrap();
     let expected = format!(
         "process {} holds the can-gw rules of `{INSTANCE}` in this network namespace",
         running.id()
@@ -263,7 +273,9 @@ fn a_missing_module_is_loaded_or_named() {
         [],
         "routes of other families are none of CAN"
     );
-    let error = CanGwOffload::start(&instance, &wanted, &names).err().unwrap();
+    let error = CanGwOffload::start(&instance, &wanted, &names)
+        .err()
+        .unwrap();
     assert!(matches!(error, Error::NoModule), "{error}");
 
     // Guests do not have it where the kernel searches for it.

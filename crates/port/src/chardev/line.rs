@@ -2,7 +2,7 @@
 
 use crate::RawFilter;
 use linux::Errno;
-use linux::chardev::{MappedArea, CharDevice};
+use linux::chardev::{CharDevice, MappedArea};
 use std::os::fd::RawFd;
 
 /// An open device.

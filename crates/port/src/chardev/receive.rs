@@ -3,13 +3,13 @@
 use super::line::DeviceLine;
 use super::shared::SharedDevice;
 use crate::{
-    FrameInterest, LinkState, PollReceive, PortError, Receive, ReceivedFrame, RxCounters, RxReport, ReceiveStamp,
-    StampSource, PortWait,
+    FrameInterest, LinkState, PollReceive, PortError, PortWait, Receive, ReceiveStamp,
+    ReceivedFrame, RxCounters, RxReport, StampSource,
 };
 use frame::Nanos;
 use linux::can::layout::{FD_SIZE, decode};
 use linux::chardev::area::{at, first, second};
-use linux::chardev::{LostFrames, ReceiveQueue, CharState};
+use linux::chardev::{CharState, LostFrames, ReceiveQueue};
 use std::sync::Arc;
 
 /// Returns the number of frames that found no room, in the queue and in the controller's own FIFO.

@@ -6,8 +6,8 @@ use super::transmit::TransmitRules;
 use crate::kind::{
     FramePassage, PlacedPort, PortKind, PortSettings, controller_keys, rate_keys, thousandths,
 };
-use crate::{Halves, PortOpener, PortError};
-use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
+use crate::{Halves, PortError, PortOpener};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
 use frame::{Kind, Nanos};
 use linux::Errno;
 use linux::chardev::{CharControl, CharDevice, CharInfo};
@@ -49,14 +49,14 @@ impl PortKind for CharDev {
 
     fn keys(&self) -> Option<Vec<KeySpec>> {
         let own = vec![
-            Key::new(
+            KeySpec::new(
                 "device",
-                Shape::Text,
+                ValueShape::Text,
                 "The character device; by default /dev/ and the port's name.",
             ),
-            Key::new(
+            KeySpec::new(
                 "order",
-                Shape::words(&ORDERS),
+                ValueShape::words(&ORDERS),
                 "In which order frames leave that wait for the controller.",
             ),
         ];

@@ -1,10 +1,10 @@
 //! The device that both halves share: the one that is open at present, and whether it is there.
 
 use super::line::DeviceLine;
-use crate::{InterestIds, FrameInterest, LinkState, PortError, RawFilter};
+use crate::{FrameInterest, InterestIds, LinkState, PortError, RawFilter};
 use frame::Nanos;
 use linux::chardev::area::{at, first};
-use linux::chardev::{MOST_FILTERS, CharState};
+use linux::chardev::{CharState, MOST_FILTERS};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -7,7 +7,8 @@ use super::receive::CharDevReceive;
 use super::shared::{Open, SharedDevice};
 use super::transmit::{CharDevTransmit, TransmitRules};
 use crate::{
-    FrameInterest, LinkState, OutgoingFrame, PollReceive, PollTransmit, RawFilter, Receive, TransmitRefusal, Transmit,
+    FrameInterest, LinkState, OutgoingFrame, PollReceive, PollTransmit, RawFilter, Receive,
+    Transmit, TransmitRefusal,
 };
 use frame::{CanId, Frame, flags};
 use linux::Errno;
@@ -278,9 +279,9 @@ fn a_full_queue_refuses_and_waits_for_room() {
     for n in 0..SLOTS {
         b.send(&classic(n)).unwrap();
     }
-    assert_eq!(b.send(&classic(0)), Err(Refused::Full));
+    assert_eq!(b.send(&classic(0)), Err(TransmitRefusal::Full));
     b.tx.flush(0).unwrap();
-    assert_eq!(b.send(&classic(0)), Err(Refused::Full));
+    assert_eq!(b.send(&classic(0)), Err(TransmitRefusal::Full));
     assert_eq!((b.tx.room(), b.tx.counters().stalled), (0, 2));
     let wait = b.tx.wait();
     assert!(wait.writable && wait.fd == Some(7));
@@ -292,7 +293,7 @@ fn a_full_queue_refuses_and_waits_for_room() {
         Frame::fd(CanId::from_raw(CanId::ERR_FLAG), 0, &[]).unwrap(),
         Frame::classic(CanId::from_raw(CanId::ERR_FLAG | 4), &[0; 8]).unwrap(),
     ] {
-        assert_eq!(b.send(&frame), Err(Refused::Unsupported));
+        assert_eq!(b.send(&frame), Err(TransmitRefusal::Unsupported));
     }
 }
 
@@ -394,7 +395,7 @@ fn unplugged_and_plugged_in_again() {
     assert!(report.news);
     assert_eq!(b.rx.link(), LinkState::Gone);
     assert_eq!(b.rx.wait().fd, None);
-    assert_eq!(b.send(&classic(3)), Err(Refused::Down));
+    assert_eq!(b.send(&classic(3)), Err(TransmitRefusal::Down));
     b.tx.flush(0).unwrap();
     assert_eq!(b.sums(), (2, 0, 2, 0));
     let due = b.rx.deadline().unwrap();

@@ -3,13 +3,14 @@
 use super::line::DeviceLine;
 use super::shared::SharedDevice;
 use crate::{
-    Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, TransmitRefusal, Transmit, TxCounters, PortWait,
+    Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, PortWait, Transmit,
+    TransmitRefusal, TxCounters,
 };
 use frame::{FrameRef, Kind, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, encode};
 use linux::chardev::area::{FRAME_FD, TX_PENDING, at, both, first, second};
-use linux::chardev::{SLOTS, CharState};
+use linux::chardev::{CharState, SLOTS};
 use std::sync::Arc;
 
 /// Maximum time until the end of a frame's transmission is noticed when nothing else happens, ns.
@@ -141,7 +142,11 @@ impl CharDevTransmit {
 }
 
 impl Transmit for CharDevTransmit {
-    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         if !self.carries(&outgoing.frame) {
             return Err(TransmitRefusal::Unsupported);
         }

@@ -15,7 +15,7 @@ use rustix::time::{
     timerfd_settime,
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use vcontroller::{NextFrame, VirtualController, ConfinementState};
+use vcontroller::{ConfinementState, NextFrame, VirtualController};
 
 /// Interval at which the interface is checked when no event reports a change, ns.
 const LOOK: Nanos = 100_000_000;

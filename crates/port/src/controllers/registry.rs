@@ -1,13 +1,13 @@
 //! The controllers of a gateway, the bus or interface of each, and the machines of its functions.
 
 use super::on_interface::OnInterface;
-use crate::embedded::{BusIndex, SharedController, BusWorld};
-use crate::{PortOpener, PortError};
+use crate::embedded::{BusIndex, BusWorld, SharedController};
+use crate::{PortError, PortOpener};
 use frame::Nanos;
-use linux::events::{SetMember, EventTrigger};
+use linux::events::{EventTrigger, SetMember};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use vcontroller::{VirtualController, FunctionCounters, VfNumber};
+use vcontroller::{FunctionCounters, VfNumber, VirtualController};
 use virtio::FIRST_OTHER;
 
 /// Maximum number of machines that share a controller.
@@ -41,7 +41,12 @@ impl ControllerPlace {
     /// Processes the due events of the bus, calls `work` with the controller, and then offers the
     /// highest-priority frame to the bus. `work` gets the time of the bus, ns. `came`: the events
     /// of the interface, [`FRAMES`] and [`TICK`] as bits.
-    pub(crate) fn turn(&self, clock: Nanos, came: u32, work: impl FnOnce(&mut VirtualController, Nanos)) {
+    pub(crate) fn turn(
+        &self,
+        clock: Nanos,
+        came: u32,
+        work: impl FnOnce(&mut VirtualController, Nanos),
+    ) {
         match self {
             Self::Bus { world, bus, shared } => {
                 // The bus exists as long as its world.

@@ -23,7 +23,11 @@ impl RightsText {
     }
 }
 
-fn list(key: &'static str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<Vec<IdRule>> {
+fn list(
+    key: &'static str,
+    table: &mut TomlTable<'_>,
+    found: &mut Diagnostics,
+) -> Option<Vec<IdRule>> {
     let value = table.get(key)?;
     let mut all = Vec::new();
     for one in value.one_or_list() {

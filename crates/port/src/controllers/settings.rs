@@ -2,11 +2,11 @@
 //! node there.
 
 use super::on_interface::OnInterface;
-use super::registry::{MOST_FUNCTIONS, ControllerPlace, registry};
+use super::registry::{ControllerPlace, MOST_FUNCTIONS, registry};
 use crate::embedded::{self, BusSettings, join, world};
 use crate::kind::{FramePassage, PortKind, PortSettings};
 use crate::socketcan::{self, SocketCanSettings};
-use crate::{Halves, PortOpener, PortError, QueueSettings};
+use crate::{Halves, PortError, PortOpener, QueueSettings};
 use bus::NodeConfig;
 use config::{Diagnostics, KeySpec, TomlTable};
 use frame::Kind;
@@ -144,7 +144,10 @@ impl PortSettings for ControllerSettings {
                 let name = &settings.interface;
                 let made = OnInterface::open(name, settings.fd, controller)
                     .map_err(|error| fail(error.to_string()))?;
-                (halves, ControllerPlace::Interface(Box::new(Mutex::new(made))))
+                (
+                    halves,
+                    ControllerPlace::Interface(Box::new(Mutex::new(made))),
+                )
             }
         };
         // No other code fills it: a controller's name is the name of one port.

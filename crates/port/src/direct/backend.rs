@@ -53,7 +53,10 @@ pub(super) trait FoundBackend: Send {
 }
 
 /// Finds the backend of a device: each kind of device has its branch here.
-pub(super) fn find(wanted: &BackendOptions<'_>, opener: &mut PortOpener) -> Result<Box<dyn FoundBackend>, BackendError> {
+pub(super) fn find(
+    wanted: &BackendOptions<'_>,
+    opener: &mut PortOpener,
+) -> Result<Box<dyn FoundBackend>, BackendError> {
     if wanted.device.starts_with(bitcan::PREFIX) {
         return bitcan::find(wanted);
     }

@@ -1,8 +1,8 @@
 //! Mapped controllers of the bit-timed bus, `kmod/bitcan`.
 
-use super::backend::{FoundBackend, TakenController, BackendError, BackendOptions};
-use controller::driven::{ControllerBackend, Lost, ControllerWatch};
-use controller::mapped::{MappedDevice, BusJoin, MappedController, DeviceTrap};
+use super::backend::{BackendError, BackendOptions, FoundBackend, TakenController};
+use controller::driven::{ControllerBackend, ControllerWatch, Lost};
+use controller::mapped::{BusJoin, DeviceTrap, MappedController, MappedDevice};
 use controller::{Controller, Properties};
 use linux::Errno;
 use linux::bitcan;

@@ -1,10 +1,11 @@
 //! The two halves of the port: those of the controller, and the descriptor that a worker waits for.
 
 use crate::{
-    Accepted, FlushReport, FrameInterest, LinkState, OutgoingFrame, PollReceive, PollTransmit, PortError,
-    Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, Transmit, TxCounters, PortWait,
+    Accepted, FlushReport, FrameInterest, LinkState, OutgoingFrame, PollReceive, PollTransmit,
+    PortError, PortWait, Receive, ReceivedFrame, RxCounters, RxReport, Transmit, TransmitRefusal,
+    TxCounters,
 };
-use controller::driven::{DrivenReceiver, DrivenPort, DrivenTransmitter};
+use controller::driven::{DrivenPort, DrivenReceiver, DrivenTransmitter};
 use frame::Nanos;
 use std::os::fd::RawFd;
 use std::sync::{Arc, OnceLock};
@@ -101,7 +102,11 @@ impl DirectTransmit {
 
 impl Transmit for DirectTransmit {
     #[inline]
-    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         self.half.transmit(now, outgoing)
     }
 

@@ -11,7 +11,7 @@
 use super::backend::BackendError;
 use super::pci::silence;
 use linux::link::SavedSettings;
-use linux::pci::{PciDevice, DeviceHeir, UIO_PCI_GENERIC, give_back};
+use linux::pci::{DeviceHeir, PciDevice, UIO_PCI_GENERIC, give_back};
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -37,7 +37,11 @@ pub(super) struct CardKeeper {
 impl CardKeeper {
     /// Takes a card. `usual_driver` is the kernel's driver for such cards, for a card that another
     /// process took and did not hand back.
-    pub(super) fn take(card: &PciDevice, interrupts: bool, usual_driver: &str) -> Result<Self, BackendError> {
+    pub(super) fn take(
+        card: &PciDevice,
+        interrupts: bool,
+        usual_driver: &str,
+    ) -> Result<Self, BackendError> {
         let address = card.address();
         let lock = linux::pci::ConfigSpace::open(card)?;
         if !lock.lock()? {
@@ -56,7 +60,11 @@ impl CardKeeper {
             card.interfaces().iter().filter_map(|n| saved(n)).collect();
         let mut keeper = Self::start(address, driver.as_deref(), &interfaces, lock)?;
         keeper.wait_until_ready()?;
-        card.take(if interrupts { DeviceHeir::LINE } else { DeviceHeir::Nobody })?;
+        card.take(if interrupts {
+            DeviceHeir::LINE
+        } else {
+            DeviceHeir::Nobody
+        })?;
         Ok(keeper)
     }
 
@@ -151,7 +159,11 @@ fn saved(name: &str) -> Option<CardInterface> {
 ///
 /// # Errors
 /// A sentence that describes what is wrong.
-pub fn run(address: &str, driver: Option<&str>, interfaces: &[CardInterface]) -> Result<(), String> {
+pub fn run(
+    address: &str,
+    driver: Option<&str>,
+    interfaces: &[CardInterface],
+) -> Result<(), String> {
     linux::signals::ignore_termination();
     let mut stdout = std::io::stdout();
     let said = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
@@ -159,7 +171,9 @@ pub fn run(address: &str, driver: Option<&str>, interfaces: &[CardInterface]) ->
         let mut rest = Vec::new();
         let _ = std::io::stdin().read_to_end(&mut rest);
     }
-    let card = PciDevice::find(address).map_err(|error| error.to_string())?.0;
+    let card = PciDevice::find(address)
+        .map_err(|error| error.to_string())?
+        .0;
     // The owner may have died before it took the card.
     if !card.is_overridden() && card.driver().as_deref() != Some(UIO_PCI_GENERIC) {
         return Ok(());
@@ -197,7 +211,7 @@ mod tests {
             "1:can7/1/10/1=0",
             "256:a/1/1",
         ] {
-            assert!(bad.parse::<Interface>().is_err(), "{bad}");
+            assert!(bad.parse::<CardInterface>().is_err(), "{bad}");
         }
     }
 }

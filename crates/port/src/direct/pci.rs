@@ -1,15 +1,18 @@
 //! Controllers on PCI cards.
 
-use super::backend::{FoundBackend, TakenController, BackendError, BackendOptions};
-use super::card::{OwnedCard, CardOwners};
+use super::backend::{BackendError, BackendOptions, FoundBackend, TakenController};
+use super::card::{CardOwners, OwnedCard};
 use crate::PortOpener;
-use controller::driven::cards::{self, MODELS, CardModel, model};
+use controller::driven::cards::{self, CardModel, MODELS, model};
 use controller::driven::{ControllerBackend, Lost};
 use controller::{Controller, Properties, Registers};
-use linux::pci::{PciDevice, DeviceClass, DeviceInterrupt, DeviceRegion, UIO_PCI_GENERIC};
+use linux::pci::{DeviceClass, DeviceInterrupt, DeviceRegion, PciDevice, UIO_PCI_GENERIC};
 use std::sync::Arc;
 
-pub(super) fn find(wanted: &BackendOptions<'_>, opener: &mut PortOpener) -> Result<Box<dyn FoundBackend>, BackendError> {
+pub(super) fn find(
+    wanted: &BackendOptions<'_>,
+    opener: &mut PortOpener,
+) -> Result<Box<dyn FoundBackend>, BackendError> {
     let (card, of_interface) = PciDevice::find(wanted.device)?;
     let DeviceClass { vendor, device } = card.class();
     let Some(model) = model((vendor, device)) else {

@@ -1,16 +1,16 @@
 //! `kind = "direct"`: a controller driven from user space.
 
-use super::backend::{FoundBackend, BackendError, BackendOptions, find};
+use super::backend::{BackendError, BackendOptions, FoundBackend, find};
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::kind::{
     FramePassage, PlacedPort, PortKind, PortSettings, controller_keys, queue, queue_key, rate_keys,
     thousandths,
 };
-use crate::{AtStart, Halves, PortOpener, PortError};
-use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
-use controller::driven::{DrivenRules, DrivenPort};
+use crate::{AtStart, Halves, PortError, PortOpener};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
+use controller::driven::{DrivenPort, DrivenRules};
 use controller::timing::usual_sample_point;
-use controller::{TimingLimits, StartMode, BitTiming};
+use controller::{BitTiming, StartMode, TimingLimits};
 use frame::{Kind, Nanos};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,19 +28,19 @@ impl PortKind for DirectPorts {
 
     fn keys(&self) -> Option<Vec<KeySpec>> {
         let own = vec![
-            Key::new(
+            KeySpec::new(
                 "device",
-                Shape::Text,
+                ValueShape::Text,
                 "A network interface of the card, its PCI address, or /dev/bitcan-NAME; by default the port's name.",
             ),
-            Key::new(
+            KeySpec::new(
                 "channel",
-                Shape::Integer(0..=CHANNELS),
+                ValueShape::Integer(0..=CHANNELS),
                 "Which controller of a card that has several.",
             ),
-            Key::new(
+            KeySpec::new(
                 "mode",
-                Shape::words(&DRIVES),
+                ValueShape::words(&DRIVES),
                 "How the controller is watched. Default \"poll\".",
             ),
             queue_key("Frames that wait while all transmit buffers are in use. Default 128."),
@@ -84,7 +84,10 @@ pub enum DriveMode {
     Interrupt,
 }
 
-const DRIVES: [(&str, DriveMode); 2] = [("poll", DriveMode::Poll), ("interrupt", DriveMode::Interrupt)];
+const DRIVES: [(&str, DriveMode); 2] = [
+    ("poll", DriveMode::Poll),
+    ("interrupt", DriveMode::Interrupt),
+];
 
 /// Default time from bus-off to the restart, ns.
 const RESTART: Nanos = 100_000_000;

@@ -1,9 +1,10 @@
 //! A gateway's node on an embedded bus.
 
-use super::world::{ArrivedFrame, BusIndex, GateAddress, BusWorld, WorldError};
+use super::world::{ArrivedFrame, BusIndex, BusWorld, GateAddress, WorldError};
 use crate::{
-    Accepted, FlushReport, OutgoingFrame, PollReceive, PollTransmit, PortError, Receive, ReceivedFrame,
-    TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Transmit, TxCounters, PortWait,
+    Accepted, FlushReport, OutgoingFrame, PollReceive, PollTransmit, PortError, PortWait, Receive,
+    ReceiveStamp, ReceivedFrame, RxCounters, RxReport, StampSource, Transmit, TransmitRefusal,
+    TxCounters,
 };
 use bus::{ErrorState, NodeConfig, NodeId, SendError};
 use frame::{Frame, FrameRef, Kind, Nanos};
@@ -208,7 +209,11 @@ impl BusTransmit {
 }
 
 impl Transmit for BusTransmit {
-    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         let carried = self.carries(&outgoing.frame);
         let frame = Frame::from_view(outgoing.frame).filter(|_| carried);
         let Some(frame) = frame else {

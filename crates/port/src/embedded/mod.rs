@@ -26,4 +26,4 @@ pub(crate) use settings::keys;
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use settings::world;
 pub use settings::{BusSettings, EmbeddedBus};
-pub use world::{BusIndex, SharedController, TesterNode, BusWorld, WorldError};
+pub use world::{BusIndex, BusWorld, SharedController, TesterNode, WorldError};

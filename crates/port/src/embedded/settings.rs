@@ -2,10 +2,12 @@
 
 use super::join::join;
 use super::world::BusWorld;
-use crate::kind::{LONGEST_NAME, FramePassage, PlacedPort, PortKind, PortSettings, queue, queue_key};
-use crate::{Halves, PortOpener, SourcePace, PortError, QueueSize, QueueSettings};
+use crate::kind::{
+    FramePassage, LONGEST_NAME, PlacedPort, PortKind, PortSettings, queue, queue_key,
+};
+use crate::{Halves, PortError, PortOpener, QueueSettings, QueueSize, SourcePace};
 use bus::{BusConfig, NodeConfig};
-use config::{SpannedValue, Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, SpannedValue, TomlTable, ValueShape};
 use frame::{Kind, Nanos, dlc};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -106,25 +108,25 @@ const MISNOMERS: &[KeyMisnomer] = &[
 /// Returns the keys that [`BusSettings::parse`] reads, and those of the transmit queue.
 pub(crate) fn keys() -> Vec<KeySpec> {
     let own = vec![
-        Key::new(
+        KeySpec::new(
             "bus",
-            Shape::Text,
+            ValueShape::Text,
             "The bus's name; by default the port's. Ports with the same name share it.",
         ),
-        Key::new(
+        KeySpec::new(
             "bitrate",
-            Shape::Bitrate,
+            ValueShape::Bitrate,
             "Nominal bit rate, such as \"500k\", which is the default.",
         ),
-        Key::new(
+        KeySpec::new(
             "data_bitrate",
-            Shape::Bitrate,
+            ValueShape::Bitrate,
             "Bit rate of the data phase, such as \"2M\"; with it, it is an FD bus.",
         ),
         queue_key("Frames that wait for a mailbox. Default 10."),
-        Key::new(
+        KeySpec::new(
             "mailboxes",
-            Shape::Integer(MAILBOXES),
+            ValueShape::Integer(MAILBOXES),
             "Transmit mailboxes. Default 3.",
         ),
     ];
@@ -241,7 +243,13 @@ impl BusSettings {
     }
 }
 
-fn within(rate: &SpannedValue<u32>, key: &str, low: u32, high: u32, found: &mut Diagnostics) -> bool {
+fn within(
+    rate: &SpannedValue<u32>,
+    key: &str,
+    low: u32,
+    high: u32,
+    found: &mut Diagnostics,
+) -> bool {
     if (low..=high).contains(&rate.value) {
         return true;
     }

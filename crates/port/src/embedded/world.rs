@@ -1,11 +1,13 @@
 //! Any number of buses that share one time.
 
 use crate::SourcePace;
-use bus::{Bus, BusConfig, ConfigError, NodeEvent, FrameFault, NodeConfig, NodeId, SendError, FaultTime};
+use bus::{
+    Bus, BusConfig, ConfigError, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId, SendError,
+};
 use frame::{Frame, Nanos};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use vcontroller::{AttachedController, VirtualController, ControllerEvent};
+use vcontroller::{AttachedController, ControllerEvent, VirtualController};
 
 /// A bus of a [`BusWorld`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -244,7 +246,13 @@ impl BusWorld {
     ///
     /// # Errors
     /// Those of [`Bus::send`].
-    pub fn send(&self, from: TesterNode, at: Nanos, frame: &Frame, tag: u64) -> Result<(), SendError> {
+    pub fn send(
+        &self,
+        from: TesterNode,
+        at: Nanos,
+        frame: &Frame,
+        tag: u64,
+    ) -> Result<(), SendError> {
         let mut inner = self.lock();
         let slot = inner
             .slots
@@ -303,7 +311,12 @@ impl BusWorld {
     ///
     /// # Errors
     /// [`WorldError::NoSuchBus`].
-    pub fn inject(&self, bus: BusIndex, when: FaultTime, fault: FrameFault) -> Result<(), WorldError> {
+    pub fn inject(
+        &self,
+        bus: BusIndex,
+        when: FaultTime,
+        fault: FrameFault,
+    ) -> Result<(), WorldError> {
         self.lock().slot(bus)?.bus.inject(when, fault);
         Ok(())
     }
@@ -345,7 +358,11 @@ impl WorldState {
         self.slots.iter().filter_map(BusSlot::next).min()
     }
 
-    pub(super) fn run_until(&mut self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &NodeEvent<'_>)) {
+    pub(super) fn run_until(
+        &mut self,
+        t: Nanos,
+        observer: &mut dyn FnMut(BusIndex, &NodeEvent<'_>),
+    ) {
         while let Some((due, i)) = self.soonest(t) {
             self.slots[i].run_until(due, BusIndex(i), observer);
         }

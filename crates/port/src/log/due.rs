@@ -123,16 +123,19 @@ mod tests {
     #[test]
     fn original_scaled_and_fast() {
         let stamps = [5_000, 5_010, 5_100];
-        assert_eq!(dues(&stamps, Replay::Original), [1_000, 1_010, 1_100]);
-        assert_eq!(dues(&stamps, Replay::Scaled(0.5)), [1_000, 1_020, 1_200]);
-        assert_eq!(dues(&stamps, Replay::Fast), [0, 0, 0]);
+        assert_eq!(dues(&stamps, ReplaySpeed::Original), [1_000, 1_010, 1_100]);
+        assert_eq!(
+            dues(&stamps, ReplaySpeed::Scaled(0.5)),
+            [1_000, 1_020, 1_200]
+        );
+        assert_eq!(dues(&stamps, ReplaySpeed::Fast), [0, 0, 0]);
     }
 
     #[test]
     fn a_frame_out_of_order_delays_nobody() {
         let stamps = [5_000, 5_100, 5_050, 5_200];
         assert_eq!(
-            dues(&stamps, Replay::Original),
+            dues(&stamps, ReplaySpeed::Original),
             [1_000, 1_100, 1_100, 1_200]
         );
     }
@@ -173,7 +176,7 @@ mod tests {
         let old = 10_000_000_000;
         let stamps = [old, old + 100, 70, 90];
         assert_eq!(
-            dues(&stamps, Replay::Original),
+            dues(&stamps, ReplaySpeed::Original),
             [1_000, 1_100, 1_100, 1_120]
         );
     }

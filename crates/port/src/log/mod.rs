@@ -33,7 +33,8 @@ mod write;
 
 pub use due::ReplaySpeed;
 pub use logs::{
-    BadLine, BadLines, FileFormat, InterfaceName, LogEntry, LogError, LogReader, LoggedFrame, LogPlace,
+    BadLine, BadLines, FileFormat, InterfaceName, LogEntry, LogError, LogPlace, LogReader,
+    LoggedFrame,
 };
 pub use old_files::OldFiles;
 pub use rotation::RotationRule;

@@ -168,7 +168,12 @@ impl LogOutput {
     ///
     /// # Errors
     /// Those of write(2).
-    pub(super) fn write(&mut self, now: Nanos, bytes: &[u8], at_line: bool) -> io::Result<WriteOutcome> {
+    pub(super) fn write(
+        &mut self,
+        now: Nanos,
+        bytes: &[u8],
+        at_line: bool,
+    ) -> io::Result<WriteOutcome> {
         match self {
             Self::File {
                 file,

@@ -1,16 +1,19 @@
 //! `kind = "log"`: a log as source, sink or both.
 
 use super::due::ReplaySpeed;
-use super::origin::{OriginClose, TimeOrigin, OriginSet};
+use super::origin::{OriginClose, OriginSet, TimeOrigin};
 use super::rotation::RotationRule;
 use super::sink::{LogSink, SinkConfig};
 use super::source::LogSource;
 use super::source_config::{OnFull, SourceConfig};
-use super::target::{self, FileBegin, BegunFiles, OpenMode};
+use super::target::{self, BegunFiles, FileBegin, OpenMode};
 use super::write;
-use crate::kind::{PortKind, PortSettings, FileOrStream};
-use crate::{Halves, NullReceiver, NullTransmitter, PortOpener, SourcePace, PollReceive, PollTransmit, PortError};
-use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
+use crate::kind::{FileOrStream, PortKind, PortSettings};
+use crate::{
+    Halves, NullReceiver, NullTransmitter, PollReceive, PollTransmit, PortError, PortOpener,
+    SourcePace,
+};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
 use frame::{FrameBuf, Nanos};
 use logs::{FileFormat, InterfaceName, LogError, LogReader};
 use std::fs::File;
@@ -29,43 +32,51 @@ impl PortKind for LogPorts {
     fn keys(&self) -> Option<Vec<KeySpec>> {
         let file = "A file, or \"-\" for standard input or output.";
         Some(vec![
-            Key::new("read", Shape::Text, file),
-            Key::new("write", Shape::Text, file),
-            Key::new(
+            KeySpec::new("read", ValueShape::Text, file),
+            KeySpec::new("write", ValueShape::Text, file),
+            KeySpec::new(
                 "interface",
-                Shape::Text,
+                ValueShape::Text,
                 "Only its lines are read, and written lines have this name.",
             ),
-            Key::new(
+            KeySpec::new(
                 "pace",
-                Shape::Any(vec![Shape::words(&PACES), Shape::Number(Pace::SPEEDS)]),
+                ValueShape::Any(vec![
+                    ValueShape::words(&PACES),
+                    ValueShape::Number(SourcePace::SPEEDS),
+                ]),
                 "How fast the log is read: \"original\", \"fast\", or a factor.",
             ),
-            Key::new(
+            KeySpec::new(
                 "format",
-                Shape::words(&Format::NAMES),
+                ValueShape::words(&FileFormat::NAMES),
                 "The format of what is read, where its beginning does not say it.",
             ),
-            Key::new(
+            KeySpec::new(
                 "on_full",
-                Shape::words(&ON_FULL),
+                ValueShape::words(&ON_FULL),
                 "What happens to frames that are read while a destination's queue is full.",
             ),
-            Key::new(
+            KeySpec::new(
                 "origin",
-                Shape::words(&ORIGINS),
+                ValueShape::words(&ORIGINS),
                 "Where its time begins: with that of other logs of the same time, or its own.",
             ),
-            Key::new(
+            KeySpec::new(
                 "append",
-                Shape::Flag,
+                ValueShape::Flag,
                 "The file that is written is continued where an earlier run ended.",
             ),
             write::key(),
         ])
     }
 
-    fn parse(&self, _: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Arc<dyn PortSettings> {
+    fn parse(
+        &self,
+        _: &str,
+        table: &mut TomlTable<'_>,
+        found: &mut Diagnostics,
+    ) -> Arc<dyn PortSettings> {
         Arc::new(LogSettings::parse(table, found))
     }
 }
@@ -104,7 +115,10 @@ const ORIGINS: [(&str, bool); 2] = [("shared", false), ("own", true)];
 /// Maximum number of lines or blocks that are read to find the first frame of a log.
 const MOST_BEFORE: usize = 10_000;
 
-const PACES: [(&str, ReplaySpeed); 2] = [("original", ReplaySpeed::Original), ("fast", ReplaySpeed::Fast)];
+const PACES: [(&str, ReplaySpeed); 2] = [
+    ("original", ReplaySpeed::Original),
+    ("fast", ReplaySpeed::Fast),
+];
 
 /// Names of these settings in other tools.
 const MISNOMERS: &[KeyMisnomer] = &[
@@ -171,7 +185,8 @@ impl LogSettings {
         }
         let own_origin = table.one_of("origin", &ORIGINS, found);
         // An error in `write` has been reported already.
-        let written = has_write.map(|_| write.clone().unwrap_or(FileOrStream::File(PathBuf::new())));
+        let written =
+            has_write.map(|_| write.clone().unwrap_or(FileOrStream::File(PathBuf::new())));
         Self {
             read,
             interface: interface.map(|i| i.value.to_owned()),
@@ -220,7 +235,11 @@ impl LogSettings {
     }
 
     /// Returns the origin of a file's time, and the stamp of its first frame.
-    fn origin(&self, stream: &FileOrStream, opener: &mut PortOpener) -> Option<(Arc<TimeOrigin>, Nanos)> {
+    fn origin(
+        &self,
+        stream: &FileOrStream,
+        opener: &mut PortOpener,
+    ) -> Option<(Arc<TimeOrigin>, Nanos)> {
         let FileOrStream::File(path) = stream else {
             return None;
         };
@@ -238,7 +257,12 @@ impl LogSettings {
         Some((origins.join(&meta, first), first))
     }
 
-    fn sink(&self, port: &str, stream: &FileOrStream, opener: &mut PortOpener) -> Result<LogSink, PortError> {
+    fn sink(
+        &self,
+        port: &str,
+        stream: &FileOrStream,
+        opener: &mut PortOpener,
+    ) -> Result<LogSink, PortError> {
         let config = SinkConfig {
             interface: Self::interface_name(port, self.interface.as_deref().unwrap_or(port))?,
             epoch: opener.epoch(),
@@ -348,7 +372,11 @@ fn words(stream: &FileOrStream, standard: &str) -> String {
     }
 }
 
-fn stream(table: &mut TomlTable<'_>, key: &'static str, found: &mut Diagnostics) -> Option<FileOrStream> {
+fn stream(
+    table: &mut TomlTable<'_>,
+    key: &'static str,
+    found: &mut Diagnostics,
+) -> Option<FileOrStream> {
     let text = table.string(key, found)?;
     if text.value.is_empty() || text.value.contains('\0') {
         let hint = "name a file, or \"-\" for stdin or stdout";

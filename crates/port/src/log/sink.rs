@@ -3,7 +3,8 @@
 use super::output::{LogOutput, WriteOutcome};
 use super::target;
 use crate::{
-    Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, TransmitRefusal, Transmit, TxCounters, PortWait,
+    Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, PortWait, Transmit,
+    TransmitRefusal, TxCounters,
 };
 use frame::Nanos;
 use frame::text::LogLine;
@@ -182,7 +183,11 @@ impl fmt::Write for TextBuffer<'_> {
 }
 
 impl Transmit for LogSink {
-    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         if self.broken {
             if self.retry_at.is_none_or(|at| now < at) {
                 return Err(TransmitRefusal::Down);

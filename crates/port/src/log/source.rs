@@ -5,11 +5,11 @@ use super::origin::TimeOrigin;
 use super::source_config::{OnFull, SourceConfig};
 
 use crate::{
-    FrameInterest, SourcePace, PollReceive, PortError, Receive, ReceivedFrame, RxCounters, RxReport, ReceiveStamp,
-    StampSource, PortWait,
+    FrameInterest, PollReceive, PortError, PortWait, Receive, ReceiveStamp, ReceivedFrame,
+    RxCounters, RxReport, SourcePace, StampSource,
 };
 use frame::{FrameBuf, Nanos};
-use logs::{LogError, LoggedFrame, LogScanner, ScanStep, UnpackedInput, is_torn};
+use logs::{LogError, LogScanner, LoggedFrame, ScanStep, UnpackedInput, is_torn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
@@ -213,7 +213,9 @@ impl LogSource {
     fn advance(&mut self, now: Nanos, patience: &mut usize) -> Result<(), PortError> {
         while self.pending.is_none() && !self.finished && *patience > 0 {
             match self.scanner.step(&mut self.frame, self.last) {
-                ScanStep::Frame(logged) if self.frame.header().id().is_err() && !self.error_frames => {
+                ScanStep::Frame(logged)
+                    if self.frame.header().id().is_err() && !self.error_frames =>
+                {
                     self.pass(now, logged.ns);
                     self.counters.error_frames += 1;
                     *patience -= 1;

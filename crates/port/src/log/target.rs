@@ -7,7 +7,7 @@
 //! symbolic links, and a process that is killed leaves no temporary file behind.
 
 use super::output::{LogOutput, OutputPlace};
-use super::rotation::{RotationRule, LogRotation};
+use super::rotation::{LogRotation, RotationRule};
 use crate::{AtStart, PortError};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::collections::HashSet;

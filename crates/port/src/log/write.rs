@@ -2,7 +2,7 @@
 
 use super::rotation::RotationRule;
 use crate::kind::FileOrStream;
-use config::{Diagnostics, KeySpec, ValueShape, TomlTable, TomlValue};
+use config::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
 use frame::Nanos;
 use std::ops::RangeInclusive;
 
@@ -20,19 +20,19 @@ const MOST_KEPT: i64 = 999_999;
 /// Returns the key that [`rotate`] reads.
 pub(super) fn key() -> KeySpec {
     let keys = vec![
-        Key::new(
+        KeySpec::new(
             "size",
-            Shape::Size,
+            ValueShape::Size,
             "A file has at most this size: 65536, \"100M\" or \"1GiB\".",
         ),
-        Key::new(
+        KeySpec::new(
             "every",
-            Shape::Duration,
+            ValueShape::Duration,
             "A file has the frames of at most this time: \"1h\".",
         ),
-        Key::new(
+        KeySpec::new(
             "keep",
-            Shape::Integer(1..=MOST_KEPT),
+            ValueShape::Integer(1..=MOST_KEPT),
             "So many old files are kept. Default: all.",
         ),
     ];
@@ -113,7 +113,11 @@ pub(super) fn describe(append: bool, rotate: Option<RotationRule>) -> String {
     text
 }
 
-fn needs_a_file(value: &TomlValue<'_>, write: Option<&FileOrStream>, found: &mut Diagnostics) -> bool {
+fn needs_a_file(
+    value: &TomlValue<'_>,
+    write: Option<&FileOrStream>,
+    found: &mut Diagnostics,
+) -> bool {
     let message = match write {
         Some(FileOrStream::File(_)) => return true,
         Some(FileOrStream::Standard) => "this is for a file, and standard output is none",

@@ -1,12 +1,12 @@
 //! Both halves of a port in shared memory.
 
-use super::attached::{MemoryAttachment, AttachedMemory};
+use super::attached::{AttachedMemory, MemoryAttachment};
 use crate::{
     Accepted, FlushReport, Halves, LinkState, OutgoingFrame, PollReceive, PollTransmit, PortError,
-    Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Transmit, TxCounters,
-    PortWait,
+    PortWait, Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport, StampSource, Transmit,
+    TransmitRefusal, TxCounters,
 };
-use ::shm::{RingCounters, PeerLink, NotSent, ShmRings};
+use ::shm::{NotSent, PeerLink, RingCounters, ShmRings};
 use frame::{Frame, Nanos};
 use linux::shared::SharedMapping as Memory;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,11 @@ struct ShmState {
 
 impl ShmState {
     fn counters(&self) -> RingCounters {
-        let now = self.rings.as_ref().map(ShmRings::counters).unwrap_or_default();
+        let now = self
+            .rings
+            .as_ref()
+            .map(ShmRings::counters)
+            .unwrap_or_default();
         let before = &self.before;
         RingCounters {
             taken: before.taken + now.taken,
@@ -266,7 +270,11 @@ struct ShmTransmit {
 }
 
 impl Transmit for ShmTransmit {
-    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         let mut inner = self.shared.lock();
         let sent = inner
             .rings

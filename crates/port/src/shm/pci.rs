@@ -1,11 +1,13 @@
 //! Memory that a virtual machine has as a PCI device: QEMU's `ivshmem-doorbell` (QEMU,
 //! `docs/specs/ivshmem-spec.rst`).
 
-use super::attached::{MemoryAttachment, AttachedMemory};
+use super::attached::{AttachedMemory, MemoryAttachment};
 use crate::PortError;
 use ::shm::ShmSide;
 use frame::Nanos;
-use linux::pci::{PciDevice, DeviceClass, ConfigSpace, DeviceHeir, DeviceInterrupt, PciError, DeviceRegion};
+use linux::pci::{
+    ConfigSpace, DeviceClass, DeviceHeir, DeviceInterrupt, DeviceRegion, PciDevice, PciError,
+};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::path::PathBuf;

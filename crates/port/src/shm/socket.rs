@@ -1,7 +1,7 @@
 //! Memory from a server (`cangate shm`).
 
-use super::attached::{MemoryAttachment, AttachedMemory};
-use ::shm::link::{ShmClient, LinkError};
+use super::attached::{AttachedMemory, MemoryAttachment};
+use ::shm::link::{LinkError, ShmClient};
 use frame::Nanos;
 use linux::shared::SharedMapping;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};

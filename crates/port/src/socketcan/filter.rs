@@ -1,6 +1,6 @@
 //! Conversion of a port's interest to the kernel's filters.
 
-use crate::{InterestIds, FrameInterest, RawFilter};
+use crate::{FrameInterest, InterestIds, RawFilter};
 use frame::CanId;
 use linux::can::MOST_FILTERS as MOST;
 use std::collections::HashSet;
@@ -96,7 +96,7 @@ mod tests {
     fn few_stay_as_they_are() {
         let list = vec![exact(1), exact(2), exact(1)];
         assert_eq!(filters(&interest(list)), [exact(1), exact(2)]);
-        assert_eq!(filters(&Interest::default()), [EVERYTHING]);
+        assert_eq!(filters(&FrameInterest::default()), [EVERYTHING]);
         let nothing = FrameInterest {
             ids: InterestIds::Nothing,
             ..FrameInterest::default()

@@ -3,8 +3,8 @@
 use super::own::OwnSetup;
 use super::packet_filter::{not_own, program};
 use crate::RawFilter;
-use linux::can::{CanFilter, InterfaceState, CanSocket};
-use linux::link::{PreviousState, ControllerState, NetLink, NetLinks, LinkSetup};
+use linux::can::{CanFilter, CanSocket, InterfaceState};
+use linux::link::{ControllerState, LinkSetup, NetLink, NetLinks, PreviousState};
 use linux::packet::{self, FrameProtocol};
 use linux::socket::take_error;
 use linux::{Errno, classic_bpf};

@@ -2,7 +2,7 @@
 
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::filter::filters;
-use super::line::{PacketInlet, PacketOutlet, SetUp, PortSockets, drops_packets};
+use super::line::{PacketInlet, PacketOutlet, PortSockets, SetUp, drops_packets};
 use super::own::OwnSetup;
 use super::receive::RawReceive;
 use super::receive::mmsg::ByRecvmmsg;
@@ -16,10 +16,10 @@ use super::transmit::uring::ByUring as TransmitByUring;
 use super::transmit::{EchoMode, RawTransmit};
 use super::way::{ReceiveWay, TransmitWay};
 use super::words::PortProblem;
-use crate::{Halves, FrameInterest, PollReceive, PollTransmit, PortError};
+use crate::{FrameInterest, Halves, PollReceive, PollTransmit, PortError};
 use linux::can::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE};
-use linux::can::{OpenError, CanOptions, CanSocket, StampOptions};
-use linux::link::{PreviousState, NetLink, NetLinks};
+use linux::can::{CanOptions, CanSocket, OpenError, StampOptions};
+use linux::link::{NetLink, NetLinks, PreviousState};
 use linux::packet::{self, FrameProtocol, RxRing, TxRing};
 use linux::{Errno, kernel, socket};
 use std::hash::{BuildHasher, RandomState};
@@ -164,7 +164,9 @@ impl<'a> OpeningPort<'a> {
     fn set_up_raw(&mut self) -> Result<(), PortProblem> {
         let config = self.config;
         let stamps = match config.receive {
-            ReceiveBy::Recvmmsg | ReceiveBy::IoUring if config.hardware_stamps => StampOptions::Hardware,
+            ReceiveBy::Recvmmsg | ReceiveBy::IoUring if config.hardware_stamps => {
+                StampOptions::Hardware
+            }
             ReceiveBy::Recvmmsg | ReceiveBy::IoUring => StampOptions::Kernel,
             _ => StampOptions::None,
         };
@@ -304,7 +306,10 @@ impl<'a> OpeningPort<'a> {
         Ok((self.receive(&shared)?, self.transmit(&shared)?))
     }
 
-    fn receive(&mut self, shared: &Arc<SharedSockets>) -> Result<Box<dyn PollReceive>, PortProblem> {
+    fn receive(
+        &mut self,
+        shared: &Arc<SharedSockets>,
+    ) -> Result<Box<dyn PollReceive>, PortProblem> {
         let by = self.config.receive;
         if let Some((socket, ring)) = self.inlet.take() {
             let way = ByRing::new(socket, ring, by == ReceiveBy::RingBusy);
@@ -333,7 +338,10 @@ impl<'a> OpeningPort<'a> {
         Box::new(RawReceive::new(Arc::clone(shared), way, stamps))
     }
 
-    fn transmit(&mut self, shared: &Arc<SharedSockets>) -> Result<Box<dyn PollTransmit>, PortProblem> {
+    fn transmit(
+        &mut self,
+        shared: &Arc<SharedSockets>,
+    ) -> Result<Box<dyn PollTransmit>, PortProblem> {
         let by = self.config.transmit;
         if let Some((outlet, ring)) = self.outlet.take() {
             return Ok(self.sending(shared, FromRing::new(outlet, ring)));

@@ -22,8 +22,8 @@ pub(super) fn not_own(mark: u32) -> Vec<ClassicInstruction> {
 
 fn without(mark: u32) -> Vec<ClassicInstruction> {
     vec![
-        Instruction::load(MARK),
-        Instruction::jump_equal(mark, 0, 1),
+        ClassicInstruction::load(MARK),
+        ClassicInstruction::jump_equal(mark, 0, 1),
         DROP,
     ]
 }
@@ -34,7 +34,11 @@ fn without(mark: u32) -> Vec<ClassicInstruction> {
 ///
 /// An instruction loads four bytes most significant first, while the ID is in the machine's order:
 /// the byte order of the constants is changed instead.
-pub(super) fn program(filters: &[RawFilter], own: Option<u32>, xl: bool) -> Vec<ClassicInstruction> {
+pub(super) fn program(
+    filters: &[RawFilter],
+    own: Option<u32>,
+    xl: bool,
+) -> Vec<ClassicInstruction> {
     let mut program = own.map(without).unwrap_or_default();
     if !xl {
         program.extend([

@@ -1,15 +1,15 @@
 //! `kind = "socketcan"`: a Linux CAN interface.
 
-use super::choose::{WayChoice, ChoiceFacts, OptimiseFor, choose};
+use super::choose::{ChoiceFacts, OptimiseFor, WayChoice, choose};
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::open::open_own;
 use super::own::OwnSetups;
 use crate::kind::{FramePassage, PortKind, PortSettings, queue, queue_key, rate_keys, thousandths};
-use crate::{Halves, PortOpener, PortError, QueueSize, QueueSettings};
-use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
+use crate::{Halves, PortError, PortOpener, QueueSettings, QueueSize};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
 use frame::wire::BitRate;
 use frame::{Kind, dlc};
-use linux::link::{NetLink, RestartDelay, LinkSetup};
+use linux::link::{LinkSetup, NetLink, RestartDelay};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -126,45 +126,45 @@ pub struct SocketCanSettings {
 /// Returns the keys that [`SocketCanSettings::parse`] reads, and those of the transmit queue.
 pub(crate) fn keys() -> Vec<KeySpec> {
     let own = vec![
-        Key::new(
+        KeySpec::new(
             "interface",
-            Shape::Text,
+            ValueShape::Text,
             "The Linux interface; by default it has the port's name.",
         ),
-        Key::new(
+        KeySpec::new(
             "fd",
-            Shape::Flag,
+            ValueShape::Flag,
             "Take and send FD frames, if the interface can. Default true.",
         ),
-        Key::new(
+        KeySpec::new(
             "xl",
-            Shape::Flag,
+            ValueShape::Flag,
             "Take and send XL frames, if the interface can. Default false.",
         ),
         queue_key("Frames that are kept while the interface's own queue is full. Default 128."),
-        Key::new(
+        KeySpec::new(
             "receive_buffer",
-            Shape::Integer(RECEIVE_BUFFERS),
+            ValueShape::Integer(RECEIVE_BUFFERS),
             "Size of the kernel's receive buffer or of the ring, bytes.",
         ),
-        Key::new(
+        KeySpec::new(
             "optimise",
-            Shape::words(&Optimise::ALL),
+            ValueShape::words(&OptimiseFor::ALL),
             "What the ways to receive and to transmit are chosen for.",
         ),
-        Key::new(
+        KeySpec::new(
             "receive",
-            Shape::words(&ReceiveBy::ALL),
+            ValueShape::words(&ReceiveBy::ALL),
             "How frames come in. Default \"recvmmsg\".",
         ),
-        Key::new(
+        KeySpec::new(
             "transmit",
-            Shape::words(&TransmitBy::ALL),
+            ValueShape::words(&TransmitBy::ALL),
             "How frames go out. Default \"sendmmsg\".",
         ),
-        Key::new(
+        KeySpec::new(
             "qdisc_bypass",
-            Shape::Flag,
+            ValueShape::Flag,
             "With transmit = \"ring\": frames go past the interface's queue.",
         ),
     ];
@@ -335,7 +335,9 @@ impl PortSettings for SocketCanSettings {
         match (kind, self.setup) {
             (Kind::Classic, _) => FramePassage::Yes,
             (Kind::Fd, _) if !self.fd => FramePassage::No,
-            (Kind::Fd, Some(setup)) => FramePassage::by_data_phase(kind, setup.rate.data().is_some()),
+            (Kind::Fd, Some(setup)) => {
+                FramePassage::by_data_phase(kind, setup.rate.data().is_some())
+            }
             (Kind::Xl, _) if !self.xl => FramePassage::No,
             (Kind::Fd | Kind::Xl, _) => FramePassage::Open,
         }
@@ -457,7 +459,7 @@ fn check_interface(name: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use config::{TomlDocument, SourceText};
+    use config::{SourceText, TomlDocument};
 
     #[test]
     fn io_uring_is_refused_where_it_is_not_built_in() {

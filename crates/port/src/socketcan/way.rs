@@ -40,8 +40,11 @@ pub(super) trait ReceiveWay: Send {
     /// # Errors
     /// The kernel's error: EAGAIN if nothing is there, ENETDOWN once when the interface went down,
     /// ENODEV if it is gone.
-    fn receive(&mut self, want: usize, take: &mut dyn FnMut(DatagramArrival<'_>))
-    -> Result<CallResult, Errno>;
+    fn receive(
+        &mut self,
+        want: usize,
+        take: &mut dyn FnMut(DatagramArrival<'_>),
+    ) -> Result<CallResult, Errno>;
 
     /// Returns the number of frames that were lost since the socket was opened, modulo 2^32; `None`
     /// if the kernel does not report it. The number that comes with a frame ([`DatagramArrival::lost`]) is

@@ -2,7 +2,7 @@
 
 use crate::PortError;
 use linux::Errno;
-use linux::can::{SocketObstacle, OpenError};
+use linux::can::{OpenError, SocketObstacle};
 use linux::link::SetupError;
 use linux::uring::UringUnavailable;
 
@@ -106,10 +106,12 @@ impl PortProblem {
 /// Returns a description of the problem; if the kernel has no CAN, with alternatives for the port.
 pub(super) fn words(error: &OpenError) -> String {
     match error.obstacle {
-        SocketObstacle::NoCan => "this kernel has no CAN (AF_CAN): load it with `modprobe can`; where \
+        SocketObstacle::NoCan => {
+            "this kernel has no CAN (AF_CAN): load it with `modprobe can`; where \
              the kernel was built without it, use a port of kind = \"bus\" instead, which needs \
              no kernel, or run in a lab guest"
-            .to_owned(),
+                .to_owned()
+        }
         _ => error.to_string(),
     }
 }

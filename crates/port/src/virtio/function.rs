@@ -2,10 +2,12 @@
 //! arbitration, and are acknowledged after they were on the bus.
 
 use crate::controllers::MachineFunction;
-use ::virtio::{VirtioDevice, DeviceLink, FrameTicket};
+use ::virtio::{DeviceLink, FrameTicket, VirtioDevice};
 use frame::{Frame, Nanos};
 use std::sync::Arc;
-use vcontroller::{VirtualController, RequestOutcome, FunctionFrame, FunctionRights, ConfinementState};
+use vcontroller::{
+    ConfinementState, FunctionFrame, FunctionRights, RequestOutcome, VirtualController,
+};
 
 /// Maximum number of frames that one turn takes from a machine: a machine that sends without end,
 /// even if all its frames are refused, must not hold up the other ports.
@@ -90,7 +92,7 @@ impl FunctionState {
         if let Ok(Some(state)) = controller.news(vf) {
             device.set_bus_off(state == ConfinementState::BusOff);
         }
-        let takes_part = matches!(device.link(), Link::Up | Link::BusOff);
+        let takes_part = matches!(device.link(), DeviceLink::Up | DeviceLink::BusOff);
         if takes_part != self.started {
             self.started = takes_part;
             if takes_part {
@@ -113,7 +115,12 @@ impl FunctionState {
         self.held = None;
     }
 
-    fn complete(&mut self, device: &mut VirtioDevice, controller: &mut VirtualController, turn: &mut TurnResult) {
+    fn complete(
+        &mut self,
+        device: &mut VirtioDevice,
+        controller: &mut VirtualController,
+        turn: &mut TurnResult,
+    ) {
         while let Ok(Some(completion)) = controller.completion(self.function.vf) {
             let place = usize::try_from(completion.ticket).ok();
             let place = place.and_then(|place| self.under_way.get_mut(place));

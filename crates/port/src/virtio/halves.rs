@@ -3,10 +3,10 @@
 use super::function::{FunctionState as SharedFunction, TurnResult};
 use crate::{
     Accepted, FlushReport, Halves, LinkState, OutgoingFrame, PollReceive, PollTransmit, PortError,
-    Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Transmit, TxCounters,
-    PortWait,
+    PortWait, Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport, StampSource, Transmit,
+    TransmitRefusal, TxCounters,
 };
-use ::virtio::{VirtioDevice, DeviceLink, TakenFrame};
+use ::virtio::{DeviceLink, TakenFrame, VirtioDevice};
 use frame::{Frame, Nanos};
 use linux::events::SetMember;
 use std::collections::VecDeque;
@@ -74,7 +74,11 @@ impl SharedState {
 }
 
 /// Returns the halves of a port; up to `queue` frames wait for the machine.
-pub(super) fn halves(device: VirtioDevice, queue: usize, function: Option<SharedFunction>) -> Halves {
+pub(super) fn halves(
+    device: VirtioDevice,
+    queue: usize,
+    function: Option<SharedFunction>,
+) -> Halves {
     let events = Arc::clone(device.events());
     let shared = Arc::new(SharedState(Mutex::new(VirtioState {
         link: device.link(),
@@ -246,7 +250,11 @@ struct VirtioTransmit {
 }
 
 impl Transmit for VirtioTransmit {
-    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        _now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         let mut inner = self.shared.lock();
         if inner.device.link() != DeviceLink::Up {
             return Err(TransmitRefusal::Down);

@@ -4,16 +4,16 @@ use super::function::FunctionState;
 use super::halves::halves;
 use crate::controllers::{RightsText, registry};
 use crate::kind::{FramePassage, PlacedPort, PortKind, PortSettings, queue, queue_key};
-use crate::{Halves, PortOpener, PortError};
-use ::virtio::{VirtioDevice, DeviceOptions};
-use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
+use crate::{Halves, PortError, PortOpener};
+use ::virtio::{DeviceOptions, VirtioDevice};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
 use frame::{Kind, Nanos};
 use linux::EventSet;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use vcontroller::{SendBudget, IdRule, FunctionRights, BudgetUnit};
+use vcontroller::{BudgetUnit, FunctionRights, IdRule, SendBudget};
 
 /// The kind of virtual machines, by the virtio CAN device.
 #[derive(Clone, Copy, Debug)]
@@ -43,62 +43,66 @@ impl PortKind for VirtioPorts {
     fn keys(&self) -> Option<Vec<KeySpec>> {
         let ids = || ValueShape::OneOrList(Box::new(ValueShape::Text));
         Some(vec![
-            Key::new(
+            KeySpec::new(
                 "socket",
-                Shape::Text,
+                ValueShape::Text,
                 "The Unix socket between the gateway and the machine's monitor.",
             )
             .needed(),
-            Key::new(
+            KeySpec::new(
                 "connect",
-                Shape::Flag,
+                ValueShape::Flag,
                 "The monitor listens, and the port connects. Default false.",
             ),
-            Key::new(
+            KeySpec::new(
                 "fd",
-                Shape::Flag,
+                ValueShape::Flag,
                 "The machine is offered CAN FD. Default true.",
             ),
-            Key::new(
+            KeySpec::new(
                 "brs",
-                Shape::Flag,
+                ValueShape::Flag,
                 "FD frames of the machine leave with BRS. Default true.",
             ),
-            Key::new(
+            KeySpec::new(
                 "unsealed",
-                Shape::Flag,
+                ValueShape::Flag,
                 "The machine's memory may be a file, which its monitor can shrink: that ends the gateway. Default false.",
             ),
             queue_key("Frames that wait while the machine has no buffer for them. Default 256."),
-            Key::new(
+            KeySpec::new(
                 "controller",
-                Shape::Text,
+                ValueShape::Text,
                 "The [controllers.NAME] of which the machine is a virtual function.",
             ),
-            Key::new(
+            KeySpec::new(
                 "receive",
                 ids(),
                 "Identifiers that the machine receives. Default: everything.",
             ),
-            Key::new(
+            KeySpec::new(
                 "send",
                 ids(),
                 "Identifiers that it may send. Default: everything.",
             ),
-            Key::new("budget", Shape::Rate, "Frames that it may send: \"200/s\"."),
-            Key::new(
+            KeySpec::new(
+                "budget",
+                ValueShape::Rate,
+                "Frames that it may send: \"200/s\".",
+            ),
+            KeySpec::new(
                 "bit_budget",
-                Shape::Rate,
+                ValueShape::Rate,
                 "Bits on the wire that it may send: \"50000/s\".",
             ),
-            Key::new(
+            KeySpec::new(
                 "burst",
-                Shape::Integer(1..=i64::from(u32::MAX)),
+                ValueShape::Integer(1..=i64::from(u32::MAX)),
                 "What it may send at once after a pause.",
             ),
-            Key::new(
+            KeySpec::new(
                 "coalesce",
-                Shape::Duration,
+                ValueShape::Duration,
                 "How much later it may hear that a frame was sent, while others of its frames wait. Default \"5ms\"; \"0ms\": at once.",
             ),
         ])
@@ -323,7 +327,7 @@ impl PortSettings for VirtioSettings {
             self.socket.display(),
             self.shares
                 .as_ref()
-                .map(Shares::describe)
+                .map(ControllerShare::describe)
                 .unwrap_or_default()
         )
     }

@@ -15,7 +15,7 @@ use machine::{BUFFERS, Machine, command_in, connect_while};
 use port::controllers::{ControllerSettings, RightsText};
 use port::embedded::BusWorld;
 use port::virtio::{ControllerShare, VirtioSettings};
-use port::{Halves, PortOpener, PollReceive, PortSettings};
+use port::{Halves, PollReceive, PortOpener, PortSettings};
 use std::cell::RefCell;
 use std::path::Path;
 use vcontroller::SendBudget;
@@ -51,7 +51,10 @@ fn connect(rx: &mut dyn PollReceive, machine: &RefCell<Machine>, path: &Path) ->
 
 impl Lab {
     /// Makes a machine for each of these.
-    pub fn new(controller: &ControllerSettings, all: Vec<(RightsText, Option<SendBudget>)>) -> Self {
+    pub fn new(
+        controller: &ControllerSettings,
+        all: Vec<(RightsText, Option<SendBudget>)>,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut opener = PortOpener::new(0, 0);
         let mut sides = Vec::new();

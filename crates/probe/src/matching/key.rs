@@ -62,11 +62,11 @@ mod tests {
             frame(2, &[1, 2, 3]),
             frame(1, &[1, 2, 4]),
         );
-        assert!(same(Rule::Payload, &a, &b) && !same(Rule::Payload, &a, &c));
-        assert!(same(Rule::Id, &a, &c) && !same(Rule::Id, &a, &b));
-        assert!(!same(Rule::IdAndPayload, &a, &b) && !same(Rule::IdAndPayload, &a, &c));
+        assert!(same(KeyRule::Payload, &a, &b) && !same(KeyRule::Payload, &a, &c));
+        assert!(same(KeyRule::Id, &a, &c) && !same(KeyRule::Id, &a, &b));
+        assert!(!same(KeyRule::IdAndPayload, &a, &b) && !same(KeyRule::IdAndPayload, &a, &c));
         let number = KeyRule::Number { offset: 1 };
         assert!(same(number, &a, &b) && !same(number, &a, &c));
-        assert_eq!(Rule::Number { offset: 2 }.key(a.view()), None);
+        assert_eq!(KeyRule::Number { offset: 2 }.key(a.view()), None);
     }
 }

@@ -259,7 +259,12 @@ impl<K: Clone + Eq + Hash> FrameMatcher<K> {
     }
 
     /// Adds a frame that came out and has no key (too short for a number).
-    pub fn received_without_key(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(MatchOutcome)) {
+    pub fn received_without_key(
+        &mut self,
+        tag: u64,
+        at: Nanos,
+        sink: &mut impl FnMut(MatchOutcome),
+    ) {
         self.advance(at, sink);
         self.counts.received += 1;
         self.unexpected(tag, at, sink);
@@ -328,7 +333,11 @@ impl<K: Clone + Eq + Hash> FrameMatcher<K> {
     }
 
     fn forget_gone(&mut self) {
-        while self.entries.front().is_some_and(|e| e.state == EntryState::Gone) {
+        while self
+            .entries
+            .front()
+            .is_some_and(|e| e.state == EntryState::Gone)
+        {
             self.entries.pop_front();
             self.oldest += 1;
         }

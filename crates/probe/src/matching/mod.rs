@@ -17,5 +17,7 @@ mod matcher;
 mod order;
 
 pub use key::{FrameKey, KeyRule};
-pub use matcher::{OutcomeCounts, MatchedFrame, FrameMatcher, MatchOutcome, SentFrame, MatcherSettings};
+pub use matcher::{
+    FrameMatcher, MatchOutcome, MatchedFrame, MatcherSettings, OutcomeCounts, SentFrame,
+};
 pub use order::ReorderCount;

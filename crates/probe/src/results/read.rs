@@ -1,7 +1,9 @@
 //! Reading the results file.
 
-use super::{KINDS, LAYOUT, FileSeal, keys, schema};
-use crate::{RunDescription, IncomingFrame, SentCopy, PayloadStore, FrameRecord, RunResults, Status};
+use super::{FileSeal, KINDS, LAYOUT, keys, schema};
+use crate::{
+    FrameRecord, IncomingFrame, PayloadStore, RunDescription, RunResults, SentCopy, Status,
+};
 use bytes::Bytes;
 use frame::{CanId, Kind};
 use parquet::column::reader::get_typed_column_reader;
@@ -161,7 +163,10 @@ fn description(meta: &HashMap<&str, &str>) -> Result<RunDescription, ReadProblem
 }
 
 /// Reads a column's values, `None` where there is none.
-fn column<T: DataType>(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<T::T>>, ReadProblem>
+fn column<T: DataType>(
+    group: &dyn RowGroupReader,
+    index: usize,
+) -> Result<Vec<Option<T::T>>, ReadProblem>
 where
     T::T: Clone,
 {

@@ -1,6 +1,6 @@
 //! Writing the results file.
 
-use super::{FileChecksum, KINDS, LAYOUT, FileSeal, keys, schema};
+use super::{FileChecksum, FileSeal, KINDS, LAYOUT, keys, schema};
 use crate::{FrameRecord, RunResults};
 use frame::Kind;
 use parquet::basic::Compression;

@@ -10,14 +10,14 @@ mod schedule;
 mod template;
 
 pub use pattern::{
-    LOADS, LONGEST_PAYLOAD, MOST_FRAMES, PERIODS, TrafficPattern, PatternError, SHORTEST_PAYLOAD,
+    LOADS, LONGEST_PAYLOAD, MOST_FRAMES, PERIODS, PatternError, SHORTEST_PAYLOAD, TrafficPattern,
 };
 pub use payload::{PayloadMaker, number_in};
 pub use plain::{FloodTraffic, OneAtATime, PeriodicTraffic};
 pub use replay::ReplayTraffic;
 pub use sae::{SAE_CLASS_C_NODES, sae_class_c};
-pub use schedule::{SetMessage, MessageSet, SetSchedule, ScheduleError};
-pub use template::{IdRangeError, FrameTemplate, period_for_load};
+pub use schedule::{MessageSet, ScheduleError, SetMessage, SetSchedule};
+pub use template::{FrameTemplate, IdRangeError, period_for_load};
 
 use frame::{Frame, Nanos};
 

@@ -172,13 +172,16 @@ mod tests {
             "period:1.5",
             "period:60000000",
         ] {
-            assert_eq!(text.parse::<Pattern>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<TrafficPattern>().unwrap().to_string(), text);
         }
-        assert_eq!("load:50%".parse(), Ok(Pattern::Load(50)));
-        assert_eq!("period:1.500".parse(), Ok(Pattern::Period(1_500)));
+        assert_eq!("load:50%".parse(), Ok(TrafficPattern::Load(50)));
+        assert_eq!("period:1.500".parse(), Ok(TrafficPattern::Period(1_500)));
         // Half a nanosecond rounds up.
-        assert_eq!("period:0.0015".parse(), Ok(Pattern::Period(2)));
-        assert_eq!("period:333.33333".parse(), Ok(Pattern::Period(333_333)));
+        assert_eq!("period:0.0015".parse(), Ok(TrafficPattern::Period(2)));
+        assert_eq!(
+            "period:333.33333".parse(),
+            Ok(TrafficPattern::Period(333_333))
+        );
     }
 
     #[test]
@@ -206,11 +209,11 @@ mod tests {
         ] {
             assert!(matches!(what(text), PatternError::Period(_)), "{text}");
         }
-        assert!(Pattern::Load(0).check().is_err());
-        assert!(Pattern::Load(101).check().is_err());
-        assert!(Pattern::Period(0).check().is_err());
-        assert!(Pattern::Period(60_000_000_001).check().is_err());
-        assert_eq!(Pattern::Flood.check(), Ok(Pattern::Flood));
+        assert!(TrafficPattern::Load(0).check().is_err());
+        assert!(TrafficPattern::Load(101).check().is_err());
+        assert!(TrafficPattern::Period(0).check().is_err());
+        assert!(TrafficPattern::Period(60_000_000_001).check().is_err());
+        assert_eq!(TrafficPattern::Flood.check(), Ok(TrafficPattern::Flood));
     }
 
     #[test]
@@ -223,7 +226,10 @@ mod tests {
         );
         let text = "load:0".parse::<TrafficPattern>().unwrap_err().to_string();
         assert_eq!(text, "`0` is not a bus load: give 1 to 100 per cent");
-        let text = "period:x".parse::<TrafficPattern>().unwrap_err().to_string();
+        let text = "period:x"
+            .parse::<TrafficPattern>()
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             text,
             "`x` is not a period in microseconds: give 0.001 to 60000000, as 120 or 120.5"
@@ -233,14 +239,14 @@ mod tests {
     proptest! {
         #[test]
         fn every_pattern_comes_back(ns in PERIODS, percent in LOADS) {
-            for pattern in [Pattern::Period(ns), Pattern::Load(percent)] {
+            for pattern in [TrafficPattern::Period(ns), TrafficPattern::Load(percent)] {
                 prop_assert_eq!(pattern.to_string().parse(), Ok(pattern));
             }
         }
 
         #[test]
         fn no_text_panics(text in "(load|period|.{0,4}):?[-0-9.%]{0,24}") {
-            if let Ok(pattern) = text.parse::<Pattern>() {
+            if let Ok(pattern) = text.parse::<TrafficPattern>() {
                 prop_assert_eq!(pattern.check(), Ok(pattern));
             }
         }

@@ -73,7 +73,11 @@ mod tests {
 
     #[test]
     fn same_seed_same_bytes() {
-        let (mut a, mut b, mut c) = (PayloadMaker::new(7), PayloadMaker::new(7), PayloadMaker::new(8));
+        let (mut a, mut b, mut c) = (
+            PayloadMaker::new(7),
+            PayloadMaker::new(7),
+            PayloadMaker::new(8),
+        );
         assert_eq!(a.bytes(64), b.bytes(64));
         assert_ne!(a.bytes(64), c.bytes(64));
     }

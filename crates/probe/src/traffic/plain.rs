@@ -1,7 +1,7 @@
 //! The papers' kinds of traffic (gateway-2011 §2.2): one frame at a time, a fixed period (of
 //! which 50 % bus load is one), flood. One node, numbered payloads.
 
-use super::{TrafficRelease, FrameTemplate, TrafficSource};
+use super::{FrameTemplate, TrafficRelease, TrafficSource};
 use frame::Nanos;
 
 /// Sends a frame every period.

@@ -1,6 +1,6 @@
 //! The SAE class C benchmark as Tindell and Burns adapted it to CAN.
 
-use super::{SetMessage, MessageSet};
+use super::{MessageSet, SetMessage};
 use frame::{CanId, Nanos};
 
 const MS: Nanos = 1_000_000;

@@ -181,13 +181,13 @@ mod tests {
         let mut set = sae_class_c();
         set.messages[2].len = 9;
         assert!(matches!(
-            Schedule::new(&set, 0, 1),
+            SetSchedule::new(&set, 0, 1),
             Err(ScheduleError::Length(..))
         ));
         let mut set = sae_class_c();
         set.messages[2].jitter = set.messages[2].period;
         assert!(matches!(
-            Schedule::new(&set, 0, 1),
+            SetSchedule::new(&set, 0, 1),
             Err(ScheduleError::Jitter(_))
         ));
     }

@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn too_long_is_refused_before_anything_is_sent() {
         let id = CanId::from_raw(1);
-        assert!(Template::classic(id, 9, 0).is_err());
-        assert!(Template::fd(id, 65, 0, 0).is_err());
-        assert!(Template::fd(id, 64, 0, 0).is_ok());
+        assert!(FrameTemplate::classic(id, 9, 0).is_err());
+        assert!(FrameTemplate::fd(id, 65, 0, 0).is_err());
+        assert!(FrameTemplate::fd(id, 64, 0, 0).is_ok());
         let classic = FrameTemplate::classic(id, 2, 0).unwrap();
         assert!(classic.clone().with_lens(2..=9).is_err());
         assert!(classic.with_lens(2..=8).is_ok());
@@ -192,7 +192,12 @@ mod tests {
     #[test]
     fn fd_lengths_are_those_of_a_dlc() {
         let id = CanId::from_raw(5);
-        let template = |lens| FrameTemplate::fd(id, 2, 0, 1).unwrap().with_lens(lens).unwrap();
+        let template = |lens| {
+            FrameTemplate::fd(id, 2, 0, 1)
+                .unwrap()
+                .with_lens(lens)
+                .unwrap()
+        };
         let seen: BTreeSet<usize> = template(6..=20).take(300).map(|f| f.len()).collect();
         assert_eq!(seen, BTreeSet::from([6, 7, 8, 12, 16, 20]));
         assert_eq!(template(33..=40).next().unwrap().len(), 48);

@@ -1,6 +1,6 @@
 //! The data of the page of worst cases.
 
-use probe::{RunDescription, LatencyProfile};
+use probe::{LatencyProfile, RunDescription};
 
 /// All data that the page shows. It is plain data, filled by the code that assessed a message set.
 /// Times are in ns.

@@ -1,6 +1,9 @@
 //! The data that the page passes to its scripts.
 
-use super::data::{BusData, BoundData, FrameSeen, MeasuredSource, MessageData, NodeData, OrderData, PartsData, MeasuredMessage};
+use super::data::{
+    BoundData, BusData, FrameSeen, MeasuredMessage, MeasuredSource, MessageData, NodeData,
+    OrderData, PartsData,
+};
 use super::lead::{BoundLead, can_miss, lead, ratio};
 use crate::curve::ProfileCurve;
 use crate::settings::{TimeBase, everything};

@@ -1,6 +1,6 @@
 //! The head of the page: one sentence, and a few figures.
 
-use super::data::{BusData, BoundData, MessageData, NodeData, PartsData, MeasuredMessage};
+use super::data::{BoundData, BusData, MeasuredMessage, MessageData, NodeData, PartsData};
 use crate::tile::Tile;
 use crate::words::{count, joined, micros, percent};
 use serde::Serialize;

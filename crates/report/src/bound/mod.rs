@@ -9,6 +9,9 @@ mod lead;
 mod page;
 mod write;
 
-pub use data::{BusData, BoundData, FrameSeen, MarginData, MeasuredSource, MessageData, NodeData, OrderData, PartsData, MeasuredMessage};
+pub use data::{
+    BoundData, BusData, FrameSeen, MarginData, MeasuredMessage, MeasuredSource, MessageData,
+    NodeData, OrderData, PartsData,
+};
 pub use page::page;
 pub use write::{Error, FILE, write};

@@ -1,11 +1,11 @@
 //! The page's data, made from a run's records and counters.
 
-use super::data::{FrameAccount, BusRow, RunData, RouteRow};
+use super::data::{BusRow, FrameAccount, RouteRow, RunData};
 use super::lead::{RunLead, lead};
 use crate::cloud::DotCloud;
 use crate::curve::ProfileCurve;
 use crate::settings::{TimeBase, everything};
-use probe::{LatencyProfile, LoadPoint, FrameRecord, Status, LatencySummary};
+use probe::{FrameRecord, LatencyProfile, LatencySummary, LoadPoint, Status};
 use serde::Serialize;
 
 /// Approximate number of dots of the time chart, for all routes together.

@@ -2,7 +2,7 @@
 
 use crate::tile::Tile;
 use crate::words::{count, joined, micros, percent, times};
-use probe::{LatencyProfile, SentCopy, FrameRecord, RunResults, Status};
+use probe::{FrameRecord, LatencyProfile, RunResults, SentCopy, Status};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,7 +9,7 @@ mod lead;
 mod page;
 mod write;
 
-pub use data::{FrameAccount, BusRow, RunData, RouteRow};
+pub use data::{BusRow, FrameAccount, RouteRow, RunData};
 pub use lead::{RunFrames, sentence};
 pub use page::page;
 pub use write::{Error, WrittenRun, write};

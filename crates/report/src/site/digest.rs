@@ -4,7 +4,7 @@ use crate::cloud::DotCloud;
 use crate::curve::ProfileCurve;
 use crate::settings::{TimeBase, everything, settings};
 use probe::matching::ReorderCount;
-use probe::{LatencyProfile, FrameRecord, RunResults, Status};
+use probe::{FrameRecord, LatencyProfile, RunResults, Status};
 use serde::Serialize;
 
 /// The assumed cost of an access to a device register, ns: virtual time charges one instruction,

@@ -151,10 +151,10 @@ proptest! {
 
     #[test]
     fn sums_add_up(fates in prop::collection::vec(0usize..Status::ALL.len(), 0..300)) {
-        let records: Vec<Record> = fates.iter().enumerate().map(|(n, &f)| {
+        let records: Vec<FrameRecord> = fates.iter().enumerate().map(|(n, &f)| {
             let status = Status::ALL[f];
             let out = (status == Status::Delivered).then_some(7);
-            Record { status, ..record(n as u64, n as u64, out, None) }
+            FrameRecord { status, ..record(n as u64, n as u64, out, None) }
         }).collect();
         let (line, details) = digested(records);
         let sum: u64 = details.fates.iter().map(|f| f.1).sum();

@@ -207,7 +207,10 @@ mod tests {
         ] {
             let mut json = serde_json::to_value(figure(&["cangw"])).unwrap();
             json[key] = value;
-            assert!(serde_json::from_value::<ClaimFigure>(json).is_err(), "{key}");
+            assert!(
+                serde_json::from_value::<ClaimFigure>(json).is_err(),
+                "{key}"
+            );
         }
     }
 }

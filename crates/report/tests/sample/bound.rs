@@ -1,9 +1,10 @@
 //! Made-up worst cases: only their appearance matters, not whether a bus could have them.
 
 use cangate_report::bound::{
-    BusData, BoundData, FrameSeen, MarginData, MeasuredSource, MessageData, NodeData, OrderData, PartsData, MeasuredMessage,
+    BoundData, BusData, FrameSeen, MarginData, MeasuredMessage, MeasuredSource, MessageData,
+    NodeData, OrderData, PartsData,
 };
-use probe::{RunDescription, LatencyProfile};
+use probe::{LatencyProfile, RunDescription};
 
 /// Returns a repeatable number for an index.
 fn mixed(n: u64) -> u64 {

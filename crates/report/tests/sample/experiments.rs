@@ -2,7 +2,7 @@
 //! measured, and every title states this.
 
 use frame::CanId;
-use probe::{RunDescription, IncomingFrame, SentCopy, FrameRecord, RunResults, Status};
+use probe::{FrameRecord, IncomingFrame, RunDescription, RunResults, SentCopy, Status};
 
 /// A repeatable stream of numbers (SplitMix64).
 struct Dice(u64);

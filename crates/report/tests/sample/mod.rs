@@ -1,8 +1,8 @@
 //! Made-up data that looks like a run on the embedded bus.
 
-use cangate_report::run::{FrameAccount, BusRow, RunData, RouteRow};
+use cangate_report::run::{BusRow, FrameAccount, RouteRow, RunData};
 use frame::CanId;
-use probe::{BusLoad, RunDescription, IncomingFrame, SentCopy, FrameRecord, RunResults, Status};
+use probe::{BusLoad, FrameRecord, IncomingFrame, RunDescription, RunResults, SentCopy, Status};
 
 /// Returns a repeatable number for an index.
 fn mixed(n: u64) -> u64 {
@@ -129,7 +129,7 @@ pub(crate) fn data(frames: u64) -> RunData {
     RunData {
         time: "bus time (virtual)".into(),
         waiting_only: false,
-        accounts: vec![Account {
+        accounts: vec![FrameAccount {
             title: "frames received from front".into(),
             total: frames,
             parts,

@@ -5,7 +5,7 @@ use crate::check::ImpossibleFrame;
 use crate::match_key::sort;
 use crate::match_key::sorts;
 use crate::operations::cangw::RulePart;
-use crate::{Action, IdFilter, IdSet, RouteMode, PortId, Route, RouteId, Routes};
+use crate::{Action, IdFilter, IdSet, PortId, Route, RouteId, RouteMode, Routes};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt::{self, Write as _};
 

@@ -1,6 +1,6 @@
 //! Conversion of a route's ID filters into can-gw's single filter.
 
-use crate::{IdFilter, IdSet, FrameMatch, TriState};
+use crate::{FrameMatch, IdFilter, IdSet, TriState};
 use alloc::string::String;
 use frame::CanId;
 

@@ -7,7 +7,7 @@ use super::{
     shell::{self, ShellCommand, ShellWord},
 };
 use crate::{
-    IdSet, KindSet, FrameMatch, PortId, Route, Routes, TriState,
+    FrameMatch, IdSet, KindSet, PortId, Route, Routes, TriState,
     config::{MOST_ROUTES, to_toml, toml_string},
 };
 use ::config::{Diagnostic, Diagnostics, SourceText};

@@ -33,7 +33,7 @@ mod tests;
 pub use export::{CanGwInexpressible, export, rules, rules_of};
 pub use import::{ImportedRules, import};
 
-pub use crate::operations::cangw::{RuleAttribute, KernelNeed, KernelVersion};
+pub use crate::operations::cangw::{KernelNeed, KernelVersion, RuleAttribute};
 
 use crate::operations::cangw::RulePart;
 use crate::{Action, IdFilter};

@@ -5,7 +5,7 @@ use super::{
     shell::{ShellCommand, ShellWord},
 };
 use crate::Action;
-use crate::operations::cangw::{OptionSource, GivenOption, RulePart};
+use crate::operations::cangw::{GivenOption, OptionSource, RulePart};
 use crate::text::scan::ScanError;
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
@@ -182,7 +182,11 @@ fn plain(letter: char, line: &mut CommandLine<'_>) {
 }
 
 /// Parses an option that does not concern changes.
-fn of_rule(given: &GivenOption<'_>, rule: &mut CanGwRule, found: &mut Diagnostics) -> Result<(), ScanError> {
+fn of_rule(
+    given: &GivenOption<'_>,
+    rule: &mut CanGwRule,
+    found: &mut Diagnostics,
+) -> Result<(), ScanError> {
     let text = given.text;
     let warning = |message: &str| Diagnostic::warning(given.at.clone(), message);
     match given.letter {

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::{
-    Action, Crc8Profile, IdOperand, KindSet, FrameMatch, Modify, ModifyOp, PortId, Route, Routes, TriState,
-    XorSum,
+    Action, Crc8Profile, FrameMatch, IdOperand, KindSet, Modify, ModifyOp, PortId, Route, Routes,
+    TriState, XorSum,
     config::tests::{crcs, good, modifies, sums},
 };
-use ::config::{TomlDocument, SourceText, render};
+use ::config::{SourceText, TomlDocument, render};
 use alloc::{
     borrow::ToOwned,
     format,

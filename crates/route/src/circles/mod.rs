@@ -2,7 +2,7 @@
 
 mod frames;
 
-use crate::{RouteMode, PortId, Route, RouteId, Routes};
+use crate::{PortId, Route, RouteId, RouteMode, Routes};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use frames::{BLOCKS, FrameSet, both, changed, has_all, taken_by};

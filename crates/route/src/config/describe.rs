@@ -2,7 +2,7 @@
 
 use super::write::time;
 use crate::text::words::{format_name, hex, id_number, join, payload_bytes};
-use crate::{IdFilter, IdSet, FrameMatch, PayloadPattern, PortId, RateLimit, Route, TriState};
+use crate::{FrameMatch, IdFilter, IdSet, PayloadPattern, PortId, RateLimit, Route, TriState};
 use alloc::{format, string::String, vec::Vec};
 use frame::CanId;
 

@@ -10,50 +10,50 @@ use alloc::{boxed::Box, vec, vec::Vec};
 pub fn keys() -> Vec<KeySpec> {
     let ports = || ValueShape::OneOrList(Box::new(ValueShape::Text));
     let limit = vec![
-        Key::new("rate", Shape::Rate, "Frames in a time: \"100/s\".").needed(),
-        Key::new(
+        KeySpec::new("rate", ValueShape::Rate, "Frames in a time: \"100/s\".").needed(),
+        KeySpec::new(
             "burst",
-            Shape::Integer(1..=1_000_000),
+            ValueShape::Integer(1..=1_000_000),
             "Frames that can come at once after a pause. Default 1.",
         ),
-        Key::new(
+        KeySpec::new(
             "per_id",
-            Shape::Any(vec![Shape::Flag, Shape::Integer(1..=65_536)]),
+            ValueShape::Any(vec![ValueShape::Flag, ValueShape::Integer(1..=65_536)]),
             "Each ID has its own limit; a number says for how many IDs.",
         ),
     ];
     let mut keys = vec![
-        Key::new("name", Shape::Text, NAME),
-        Key::new("from", ports(), "The port or ports where frames come from.").needed(),
-        Key::new("to", ports(), "The port or ports where frames go."),
-        Key::new(
+        KeySpec::new("name", ValueShape::Text, NAME),
+        KeySpec::new("from", ports(), "The port or ports where frames come from.").needed(),
+        KeySpec::new("to", ports(), "The port or ports where frames go."),
+        KeySpec::new(
             "drop",
-            Shape::Flag,
+            ValueShape::Flag,
             "The frames go nowhere, and no later route sees them.",
         ),
-        Key::new(
+        KeySpec::new(
             "limit",
-            Shape::Any(vec![Shape::Rate, Shape::Table(limit)]),
+            ValueShape::Any(vec![ValueShape::Rate, ValueShape::Table(limit)]),
             "The maximum rate; frames above it are dropped and counted.",
         ),
-        Key::new(
+        KeySpec::new(
             "hop_limit",
-            Shape::Integer(1..=6),
+            ValueShape::Integer(1..=6),
             "From here, the frame can pass at most this many gateways in the kernel.",
         ),
-        Key::new(
+        KeySpec::new(
             "allow_same_port",
-            Shape::Flag,
+            ValueShape::Flag,
             "A frame can go back to the port from which it came.",
         ),
-        Key::new(
+        KeySpec::new(
             "echo",
-            Shape::Flag,
+            ValueShape::Flag,
             "Local programs on the outgoing interface see the frame, too.",
         ),
-        Key::new(
+        KeySpec::new(
             "keep_stamp",
-            Shape::Flag,
+            ValueShape::Flag,
             "The outgoing frame keeps its receive time stamp.",
         ),
     ];

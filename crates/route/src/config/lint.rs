@@ -5,7 +5,7 @@ mod maps;
 
 use crate::check::ImpossibleFrame;
 use crate::overlap::{DoubledRoutes, UnreachableRoute, overlaps};
-use crate::{KindSet, RouteMode, PortId, Route, RouteId, Routes};
+use crate::{KindSet, PortId, Route, RouteId, RouteMode, Routes};
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{format, string::String, vec::Vec};
 use core::ops::Range;
@@ -91,7 +91,12 @@ fn late(routes: &Routes, one: &UnreachableRoute, span: Range<usize>) -> Diagnost
     Diagnostic::warning(span, message).hint(hint)
 }
 
-fn doubled(routes: &Routes, ports: &[String], one: DoubledRoutes, span: Range<usize>) -> Diagnostic {
+fn doubled(
+    routes: &Routes,
+    ports: &[String],
+    one: DoubledRoutes,
+    span: Range<usize>,
+) -> Diagnostic {
     let port = |port: PortId| ports.get(usize::from(port.0)).map_or("", String::as_str);
     let id = CanId::from_raw(one.example);
     let frame = if id.is_err() {
@@ -111,7 +116,7 @@ fn doubled(routes: &Routes, ports: &[String], one: DoubledRoutes, span: Range<us
     let hint = "in [gateway], `match = \"first\"` sends each frame by its first route only, so the special \
                 route comes before the general one; or leave these IDs out of one route, such as \
                 `id = \"!123\"`";
-    debug_assert_eq!(routes.mode, Mode::All);
+    debug_assert_eq!(routes.mode, RouteMode::All);
     Diagnostic::warning(span, message).hint(hint)
 }
 

@@ -2,8 +2,8 @@
 
 use super::payload_limit;
 use crate::text::{ids, limits::FrameLimits};
-use crate::{IdFilter, KindSet, FrameMatch, PayloadPattern, TriState};
-use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable, TomlValue};
+use crate::{FrameMatch, IdFilter, KindSet, PayloadPattern, TriState};
+use ::config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
 use alloc::{boxed::Box, format, vec, vec::Vec};
 
 const KINDS: [(&str, u8); 3] = [("classic", 0), ("fd", 1), ("xl", 2)];
@@ -11,55 +11,55 @@ const KINDS: [(&str, u8); 3] = [("classic", 0), ("fd", 1), ("xl", 2)];
 /// Returns the keys that [`parse`] reads.
 pub(super) fn keys() -> Vec<KeySpec> {
     let list = |shape| ValueShape::OneOrList(Box::new(shape));
-    let tri = || ValueShape::Any(vec![Shape::Flag, Shape::Words(vec!["either"])]);
+    let tri = || ValueShape::Any(vec![ValueShape::Flag, ValueShape::Words(vec!["either"])]);
     let most = frame::dlc::XL_MAX as i64;
     let payload = vec![
-        Key::new(
+        KeySpec::new(
             "at",
-            Shape::Integer(0..=most - 1),
+            ValueShape::Integer(0..=most - 1),
             "The first byte, from 0. Default 0.",
         ),
-        Key::new("value", Shape::Hex, "The bytes.").needed(),
-        Key::new(
+        KeySpec::new("value", ValueShape::Hex, "The bytes.").needed(),
+        KeySpec::new(
             "mask",
-            Shape::Hex,
+            ValueShape::Hex,
             "Which of their bits are compared. Default: all.",
         ),
     ];
     vec![
-        Key::new(
+        KeySpec::new(
             "id",
-            list(Shape::Text),
+            list(ValueShape::Text),
             "IDs in hex: \"123\" (SFF), \"00000123\" (EFF), \"200-2FF\", \"100:700\" (mask), \"!7DF\".",
         ),
-        Key::new(
+        KeySpec::new(
             "filter",
-            list(Shape::Text),
+            list(ValueShape::Text),
             "Raw filters as in can-gw: \"123:C00007FF\", \"123~7FF\".",
         ),
-        Key::new(
+        KeySpec::new(
             "kind",
-            list(Shape::words(&KINDS)),
+            list(ValueShape::words(&KINDS)),
             "The kinds of frame. Default: all.",
         ),
-        Key::new(
+        KeySpec::new(
             "rtr",
             tri(),
             "Remote frames: only these, none, or \"either\", the default.",
         ),
-        Key::new(
+        KeySpec::new(
             "error",
             tri(),
             "Error frames: only these, none (the default), or \"either\".",
         ),
-        Key::new(
+        KeySpec::new(
             "payload",
-            list(Shape::Table(payload)),
+            list(ValueShape::Table(payload)),
             "Payload bytes that must match.",
         ),
-        Key::new(
+        KeySpec::new(
             "length",
-            Shape::Any(vec![Shape::Integer(0..=most), Shape::Text]),
+            ValueShape::Any(vec![ValueShape::Integer(0..=most), ValueShape::Text]),
             "Number of payload bytes, or a range: 8, \"2-8\".",
         ),
     ]
@@ -71,7 +71,10 @@ const NO_KIND: KindSet = KindSet {
     xl: false,
 };
 
-pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> (FrameMatch, FrameLimits) {
+pub(super) fn parse(
+    table: &mut TomlTable<'_>,
+    found: &mut Diagnostics,
+) -> (FrameMatch, FrameLimits) {
     let kinds = kinds(table, found);
     let limits = FrameLimits {
         kinds: kinds.unwrap_or_default(),
@@ -156,7 +159,12 @@ fn id_filters(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Vec<IdFilte
     filters
 }
 
-fn tri(table: &mut TomlTable<'_>, key: &'static str, default: TriState, found: &mut Diagnostics) -> TriState {
+fn tri(
+    table: &mut TomlTable<'_>,
+    key: &'static str,
+    default: TriState,
+    found: &mut Diagnostics,
+) -> TriState {
     let Some(value) = table.get(key) else {
         return default;
     };
@@ -175,7 +183,11 @@ fn tri(table: &mut TomlTable<'_>, key: &'static str, default: TriState, found: &
 }
 
 /// Parses `length = 8` or `"2-8"`.
-fn length(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<(u16, u16)> {
+fn length(
+    value: &TomlValue<'_>,
+    limits: FrameLimits,
+    found: &mut Diagnostics,
+) -> Option<(u16, u16)> {
     if let Some(n) = value.as_integer() {
         if n > limits.payload as i64 && n <= frame::dlc::XL_MAX as i64 {
             too_long(value, n as usize, limits, found);

@@ -2,7 +2,7 @@
 
 use super::{DEFAULT_MAX_IDS, LONGEST_NAME, PortNames, actions, matching, misnomers};
 use crate::{PortId, RateLimit, Route};
-use ::config::{SpannedValue, Diagnostic, Diagnostics, TomlTable, TomlValue};
+use ::config::{Diagnostic, Diagnostics, SpannedValue, TomlTable, TomlValue};
 use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec::Vec};
 use core::ops::Range;
 

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
-    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, MapId, FrameMatch, RouteMode, Modify,
-    ModifyOp, OffsetId, PayloadPattern, RateLimit, Routes, TriState, XorSum,
+    Action, CopyBytes, Crc8, Crc8Profile, FrameMatch, IdFilter, IdOperand, IdSet, MapId, Modify,
+    ModifyOp, OffsetId, PayloadPattern, RateLimit, RouteMode, Routes, TriState, XorSum,
 };
-use ::config::{TomlDocument, SourceText};
+use ::config::{SourceText, TomlDocument};
 use alloc::{borrow::ToOwned, string::ToString, vec};
 use frame::CanId;
 use proptest::{collection, option, prelude::*};
@@ -400,7 +400,11 @@ fn id_filters() -> impl Strategy<Value = IdFilter> {
 }
 
 fn tris() -> impl Strategy<Value = TriState> {
-    prop_oneof![Just(TriState::Either), Just(TriState::Yes), Just(TriState::No)]
+    prop_oneof![
+        Just(TriState::Either),
+        Just(TriState::Yes),
+        Just(TriState::No)
+    ]
 }
 
 fn kind_sets() -> impl Strategy<Value = KindSet> {

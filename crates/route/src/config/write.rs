@@ -3,7 +3,8 @@
 use super::DEFAULT_MAX_IDS;
 use crate::text::words::{hex, id_number};
 use crate::{
-    Action, IdFilter, IdSet, KindSet, FrameMatch, PayloadPattern, PortId, RateLimit, Route, TriState,
+    Action, FrameMatch, IdFilter, IdSet, KindSet, PayloadPattern, PortId, RateLimit, Route,
+    TriState,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write as _;

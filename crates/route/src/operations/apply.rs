@@ -61,8 +61,8 @@ pub(super) fn run(
     for operation in operations {
         operation.apply(&mut draft)?;
     }
-    let made =
-        Header::new(draft.kind, draft.id(), usize::from(draft.len)).map_err(|_| StopReason::TooLong)?;
+    let made = Header::new(draft.kind, draft.id(), usize::from(draft.len))
+        .map_err(|_| StopReason::TooLong)?;
     // CAN FD has no remote frames (ISO 11898-1).
     if draft.kind == Kind::Fd && draft.raw & CanId::RTR_FLAG != 0 {
         return Err(StopReason::IdRange);

@@ -2,7 +2,7 @@
 
 use super::checksum::ByteIndices;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable};
+use ::config::{Diagnostic, Diagnostics, KeySpec, TomlTable, ValueShape};
 use alloc::{format, string::String, vec, vec::Vec};
 
 /// The values that all checksums have.
@@ -44,7 +44,8 @@ pub(super) fn range(
 /// Returns the keys that [`range`] reads.
 pub(super) fn range_keys() -> Vec<KeySpec> {
     const MOST: i64 = frame::dlc::XL_MAX as i64;
-    let index = |name, about| KeySpec::new(name, ValueShape::Integer(-MOST..=MOST - 1), about).needed();
+    let index =
+        |name, about| KeySpec::new(name, ValueShape::Integer(-MOST..=MOST - 1), about).needed();
     vec![
         index(
             "from",
@@ -52,7 +53,7 @@ pub(super) fn range_keys() -> Vec<KeySpec> {
         ),
         index("to", "The last byte."),
         index("result", "The byte that the checksum is written to."),
-        Key::new("init", Shape::Byte, "The start value. Default \"00\"."),
+        KeySpec::new("init", ValueShape::Byte, "The start value. Default \"00\"."),
     ]
 }
 

@@ -80,7 +80,7 @@ macro_rules! operations {
             /// The reason why BPF cannot do it.
             pub fn to_bpf(
                 &self,
-                program: &mut $crate::operations::bpf::Program,
+                program: &mut $crate::operations::bpf::BpfProgram,
             ) -> Result<(), alloc::string::String> {
                 match self {
                     $(Self::$Type(it) => $crate::operations::operation::Operation::to_bpf(it, program),)+
@@ -94,7 +94,7 @@ macro_rules! operations {
             $($Type(<$Type as $crate::operations::operation::Operation>::Compiled),)+
         }
 
-        impl $crate::operations::apply::Apply for Compiled {
+        impl $crate::operations::apply::ApplyOperation for Compiled {
             fn is_header_only(&self) -> bool {
                 match self {
                     $(Self::$Type(it) => it.is_header_only(),)+
@@ -104,8 +104,8 @@ macro_rules! operations {
             #[inline]
             fn apply(
                 &self,
-                draft: &mut $crate::operations::draft::Draft<'_>,
-            ) -> Result<(), $crate::Stop> {
+                draft: &mut $crate::operations::draft::FrameDraft<'_>,
+            ) -> Result<(), $crate::StopReason> {
                 match self {
                     $(Self::$Type(it) => it.apply(draft),)+
                 }
@@ -117,7 +117,7 @@ macro_rules! operations {
             operations: &[Compiled],
             frame: frame::FrameRef<'_>,
             buf: &'b mut frame::FrameBuf,
-        ) -> Result<frame::FrameRef<'b>, $crate::Stop> {
+        ) -> Result<frame::FrameRef<'b>, $crate::StopReason> {
             $crate::operations::apply::apply(operations, frame, buf)
         }
 
@@ -128,7 +128,7 @@ macro_rules! operations {
             operations: &[Compiled],
             frame: frame::FrameRef<'b>,
             buf: &'b mut frame::FrameBuf,
-        ) -> Result<frame::FrameRef<'b>, $crate::Stop> {
+        ) -> Result<frame::FrameRef<'b>, $crate::StopReason> {
             let header = $crate::operations::apply::run(operations, frame.header(), &mut [])?;
             match frame::FrameRef::new(header, frame.data()) {
                 Ok(changed) => Ok(changed),
@@ -161,7 +161,7 @@ macro_rules! operations {
             }
 
             /// See `Toml::keys`.
-            pub(crate) fn keys() -> alloc::vec::Vec<config::Key> {
+            pub(crate) fn keys() -> alloc::vec::Vec<config::KeySpec> {
                 let mut all = alloc::vec::Vec::new();
                 $(all.extend(<$Type as $crate::operations::toml::Toml>::keys());)+
                 all
@@ -181,12 +181,12 @@ macro_rules! operations {
 
             /// See `CanGw::from_options`.
             pub(crate) fn from_options(
-                given: &[$crate::operations::cangw::Given<'_>],
-                command: $crate::operations::cangw::Command,
+                given: &[$crate::operations::cangw::GivenOption<'_>],
+                command: $crate::operations::cangw::OptionSource,
                 found: &mut config::Diagnostics,
             ) -> alloc::vec::Vec<(Self, core::ops::Range<usize>)> {
-                use $crate::operations::cangw::{CanGw, Given};
-                let of = |letters: &str| -> alloc::vec::Vec<&Given<'_>> {
+                use $crate::operations::cangw::{CanGw, GivenOption};
+                let of = |letters: &str| -> alloc::vec::Vec<&GivenOption<'_>> {
                     given.iter().filter(|it| letters.contains(it.letter)).collect()
                 };
                 let mut all = alloc::vec::Vec::new();
@@ -232,7 +232,7 @@ macro_rules! operations {
             pub fn to_attribute(
                 &self,
                 fd: bool,
-            ) -> Option<$crate::operations::cangw::Attribute> {
+            ) -> Option<$crate::operations::cangw::RuleAttribute> {
                 match self {
                     $(Self::$Type(it) => $crate::operations::cangw::CanGw::to_attribute(it, fd),)+
                 }
@@ -251,8 +251,8 @@ macro_rules! operations {
             /// belong to an operation, or if its size is not the one that the kernel sends.
             #[must_use]
             pub fn normal(
-                attribute: &$crate::operations::cangw::Attribute,
-            ) -> Option<$crate::operations::cangw::Attribute> {
+                attribute: &$crate::operations::cangw::RuleAttribute,
+            ) -> Option<$crate::operations::cangw::RuleAttribute> {
                 use $crate::operations::cangw::CanGw;
                 $(
                     if <$Type as CanGw>::ATTRIBUTES.contains(&attribute.kind) {
@@ -266,7 +266,7 @@ macro_rules! operations {
             /// specifies; `None` if the kernel does nothing.
             #[must_use]
             pub fn from_attribute(
-                attribute: &$crate::operations::cangw::Attribute,
+                attribute: &$crate::operations::cangw::RuleAttribute,
                 fd: bool,
             ) -> Option<Self> {
                 use $crate::operations::cangw::CanGw;
@@ -284,7 +284,7 @@ macro_rules! operations {
             pub(crate) fn needs(
                 changes: &[Self],
                 fd: bool,
-            ) -> alloc::vec::Vec<$crate::operations::cangw::Need> {
+            ) -> alloc::vec::Vec<$crate::operations::cangw::KernelNeed> {
                 let mut all = alloc::vec::Vec::new();
                 $(
                     let its: alloc::vec::Vec<&$Type> = changes

@@ -1,12 +1,13 @@
 //! The text of an operation: in `gateway.toml`, and in words.
 
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostics, KeySpec, ValueShape, TomlValue};
+use ::config::{Diagnostics, KeySpec, TomlValue, ValueShape};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A function that reads the value of a key; mistakes are added to the diagnostics.
-pub(crate) type Read<A> = fn(&'static str, &TomlValue<'_>, FrameLimits, &mut Diagnostics) -> Option<A>;
+pub(crate) type Read<A> =
+    fn(&'static str, &TomlValue<'_>, FrameLimits, &mut Diagnostics) -> Option<A>;
 
 /// An operation in `gateway.toml`: `{ KEY = VALUE }`, an element of a route's `do`.
 pub(crate) trait Toml: Sized {

@@ -8,7 +8,7 @@ mod index;
 #[cfg(test)]
 mod tests;
 
-use crate::{FrameMatch, RouteMode, PortId, Route, RouteId, Routes};
+use crate::{FrameMatch, PortId, Route, RouteId, RouteMode, Routes};
 use alloc::vec::Vec;
 use block::{FrameBlock, taken_by};
 use core::ops::Range;

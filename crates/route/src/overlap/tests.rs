@@ -2,7 +2,9 @@
 //! the table.
 
 use super::*;
-use crate::{Action, IdFilter, IdOperand, IdSet, KindSet, Modify, ModifyOp, PayloadPattern, TriState};
+use crate::{
+    Action, IdFilter, IdOperand, IdSet, KindSet, Modify, ModifyOp, PayloadPattern, TriState,
+};
 use alloc::vec;
 use frame::CanId;
 
@@ -66,26 +68,29 @@ fn everything_beside_a_changed_id_is_sent_twice() {
         vec![special(), route(0, 1, &[])],
         vec![special(), route(0, 1, &[(0x100, 0x1FF)])],
     ] {
-        assert_eq!(pairs(&search(Mode::All, routes.clone())), [(0, 1, 0x123)]);
-        assert_eq!(search(Mode::First, routes).doubled, []);
+        assert_eq!(
+            pairs(&search(RouteMode::All, routes.clone())),
+            [(0, 1, 0x123)]
+        );
+        assert_eq!(search(RouteMode::First, routes).doubled, []);
     }
     // Other buses, other IDs, or frames that an earlier drop takes.
     assert_eq!(
-        search(Mode::All, vec![route(0, 2, &[]), special()]).doubled,
+        search(RouteMode::All, vec![route(0, 2, &[]), special()]).doubled,
         []
     );
     let around = route(0, 1, &[(0, 0x122), (0x124, 0x7FF)]);
-    assert_eq!(search(Mode::All, vec![around, special()]).doubled, []);
+    assert_eq!(search(RouteMode::All, vec![around, special()]).doubled, []);
     let dropped = vec![special(), dropping(&[(0x123, 0x123)]), route(0, 1, &[])];
-    assert_eq!(search(Mode::All, dropped).doubled, []);
+    assert_eq!(search(RouteMode::All, dropped).doubled, []);
     // The same filters and different changes: two frames are made from one on purpose.
     let copy = vec![route(0, 1, &[(0x123, 0x123)]), special()];
-    assert_eq!(search(Mode::All, copy).doubled, []);
+    assert_eq!(search(RouteMode::All, copy).doubled, []);
     let same = vec![
         route(0, 1, &[(0x123, 0x123)]),
         route(0, 1, &[(0x123, 0x123)]),
     ];
-    assert_eq!(pairs(&search(Mode::All, same)), [(0, 1, 0x123)]);
+    assert_eq!(pairs(&search(RouteMode::All, same)), [(0, 1, 0x123)]);
 }
 
 #[test]
@@ -112,9 +117,12 @@ fn conditions_keep_frames_apart() {
         route.matching.payload = vec![pattern(value)];
         route
     };
-    assert_eq!(search(Mode::All, vec![with(0x10), with(0x20)]).doubled, []);
     assert_eq!(
-        search(Mode::All, vec![with(0x10), with(0x10)])
+        search(RouteMode::All, vec![with(0x10), with(0x20)]).doubled,
+        []
+    );
+    assert_eq!(
+        search(RouteMode::All, vec![with(0x10), with(0x10)])
             .doubled
             .len(),
         1
@@ -125,7 +133,7 @@ fn conditions_keep_frames_apart() {
         route
     };
     assert_eq!(
-        search(Mode::All, vec![sized((0, 4)), sized((5, 8))]).doubled,
+        search(RouteMode::All, vec![sized((0, 4)), sized((5, 8))]).doubled,
         []
     );
     let found = search(RouteMode::First, vec![sized((0, 8)), sized((5, 8))]);
@@ -137,7 +145,10 @@ fn conditions_keep_frames_apart() {
 #[test]
 fn wider_ranges_and_drops_shadow() {
     let narrow = || route(0, 1, &[(0x120, 0x12F)]);
-    let found = search(RouteMode::First, vec![route(0, 2, &[(0x100, 0x1FF)]), narrow()]);
+    let found = search(
+        RouteMode::First,
+        vec![route(0, 2, &[(0x100, 0x1FF)]), narrow()],
+    );
     assert_eq!(numbers(&found.unreachable), [1]);
     // Several together.
     let halves = vec![
@@ -158,8 +169,11 @@ fn wider_ranges_and_drops_shadow() {
     let found = search(RouteMode::All, vec![dropping(&[(0, 0x7FF)]), narrow()]);
     assert_eq!(numbers(&found.unreachable), [1]);
     // In all-match mode a route that sends ends nothing.
-    let found = search(RouteMode::All, vec![route(0, 2, &[(0x100, 0x1FF)]), narrow()]);
-    assert_eq!(found, Overlaps::default());
+    let found = search(
+        RouteMode::All,
+        vec![route(0, 2, &[(0x100, 0x1FF)]), narrow()],
+    );
+    assert_eq!(found, RouteOverlaps::default());
     // Other kinds are left.
     let mut classic = dropping(&[]);
     classic.matching.kinds = KindSet {
@@ -167,7 +181,10 @@ fn wider_ranges_and_drops_shadow() {
         fd: false,
         xl: false,
     };
-    assert_eq!(search(Mode::All, vec![classic, narrow()]).unreachable, []);
+    assert_eq!(
+        search(RouteMode::All, vec![classic, narrow()]).unreachable,
+        []
+    );
 }
 
 #[test]
@@ -179,7 +196,7 @@ fn remote_and_data_frames_together_are_all() {
     };
     let found = search(
         RouteMode::All,
-        vec![with(Tri::Yes), with(Tri::No), route(0, 1, &[])],
+        vec![with(TriState::Yes), with(TriState::No), route(0, 1, &[])],
     );
     assert_eq!(numbers(&found.unreachable), [2]);
 }
@@ -197,9 +214,9 @@ fn a_drop_behind_what_it_should_stop_is_late() {
         dropping(&[(0x123, 0x123)]),
         route(0, 2, &[]),
     ];
-    assert_eq!(search(Mode::All, kept).late, []);
+    assert_eq!(search(RouteMode::All, kept).late, []);
     let rest = vec![route(0, 1, &[(0x123, 0x123)]), dropping(&[])];
-    assert_eq!(search(Mode::All, rest).late, []);
+    assert_eq!(search(RouteMode::All, rest).late, []);
 }
 
 #[test]
@@ -219,5 +236,5 @@ fn very_many_routes_are_compared_in_bounded_steps() {
         one.matching.len = Some((n as u16 % 9, n as u16 % 9));
         one
     };
-    assert!(search(Mode::All, (0..20_000).map(odd).collect()).incomplete);
+    assert!(search(RouteMode::All, (0..20_000).map(odd).collect()).incomplete);
 }

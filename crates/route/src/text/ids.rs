@@ -4,7 +4,7 @@
 //! `00000123` are different frames.
 
 use crate::{IdFilter, IdSet};
-use ::config::{SpannedValue, Diagnostics, TomlValue};
+use ::config::{Diagnostics, SpannedValue, TomlValue};
 use alloc::{format, string::String, vec, vec::Vec};
 use frame::CanId;
 
@@ -31,7 +31,10 @@ pub(crate) fn read<T>(
 }
 
 /// Returns a text with IDs. If the value is a number, the hint contains the corresponding text.
-pub(crate) fn text<'t>(value: &TomlValue<'t>, found: &mut Diagnostics) -> Option<SpannedValue<&'t str>> {
+pub(crate) fn text<'t>(
+    value: &TomlValue<'t>,
+    found: &mut Diagnostics,
+) -> Option<SpannedValue<&'t str>> {
     let (Some((digits, radix)), Some(number)) = (value.as_digits(), value.as_integer()) else {
         return value.string(found);
     };
@@ -48,7 +51,10 @@ pub(crate) fn text<'t>(value: &TomlValue<'t>, found: &mut Diagnostics) -> Option
 
 /// Returns a text with a raw filter. If the value is a number, the hint contains a filter for that
 /// ID alone.
-pub(crate) fn filter_text<'t>(value: &TomlValue<'t>, found: &mut Diagnostics) -> Option<SpannedValue<&'t str>> {
+pub(crate) fn filter_text<'t>(
+    value: &TomlValue<'t>,
+    found: &mut Diagnostics,
+) -> Option<SpannedValue<&'t str>> {
     let Some(number) = value.as_integer() else {
         return value.string(found);
     };

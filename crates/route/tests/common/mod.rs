@@ -102,7 +102,12 @@ impl DecisionSink for Record {
     }
 }
 
-pub fn decide(table: &RoutingTable, memory: &mut TableMemory, arrival: FrameArrival, frame: &Owned) -> Vec<Event> {
+pub fn decide(
+    table: &RoutingTable,
+    memory: &mut TableMemory,
+    arrival: FrameArrival,
+    frame: &Owned,
+) -> Vec<Event> {
     let mut record = Record::default();
     table.decide(memory, arrival, frame.view(), &mut record);
     record.0
@@ -251,7 +256,12 @@ fn random_filter(rng: &mut Rng) -> IdFilter {
 }
 
 fn random_tri(rng: &mut Rng) -> TriState {
-    rng.pick(&[TriState::Either, TriState::Either, TriState::No, TriState::Yes])
+    rng.pick(&[
+        TriState::Either,
+        TriState::Either,
+        TriState::No,
+        TriState::Yes,
+    ])
 }
 
 pub fn random_match(rng: &mut Rng) -> FrameMatch {
@@ -269,7 +279,13 @@ pub fn random_match(rng: &mut Rng) -> FrameMatch {
         ids: (0..ids).map(|_| random_filter(rng)).collect(),
         kinds,
         rtr: random_tri(rng),
-        err: rng.pick(&[TriState::No, TriState::No, TriState::No, TriState::Either, TriState::Yes]),
+        err: rng.pick(&[
+            TriState::No,
+            TriState::No,
+            TriState::No,
+            TriState::Either,
+            TriState::Yes,
+        ]),
         payload: (0..payload)
             .map(|_| {
                 let n = 1 + rng.below(2) as usize;

@@ -81,7 +81,11 @@ fn route_for(job: &Job) -> Route {
             fd: job.fd,
             xl: false,
         },
-        err: if error_filter { TriState::Yes } else { TriState::No },
+        err: if error_filter {
+            TriState::Yes
+        } else {
+            TriState::No
+        },
         ..FrameMatch::default()
     };
     let mut modifies = false;
@@ -188,9 +192,10 @@ fn a_rule_does_what_the_kernel_does() {
                     sent += 1;
                 }
                 // A frame that cannot exist on a bus comes in.
-                ([Event::Taken(0), Event::Stopped(0, StopReason::IdRange)], Outcome::Sent(out, _))
-                    if job.fd && frame.header.id().is_rtr() && out.can_id & RTR != 0 =>
-                {
+                (
+                    [Event::Taken(0), Event::Stopped(0, StopReason::IdRange)],
+                    Outcome::Sent(out, _),
+                ) if job.fd && frame.header.id().is_rtr() && out.can_id & RTR != 0 => {
                     remote += 1;
                 }
                 _ => panic!("{what}"),

@@ -86,7 +86,12 @@ fn routes(rng: &mut Rng, exact: bool) -> Routes {
         route.matching.kinds.fd = false;
         route.matching.kinds.xl = false;
         route.matching.ids = (0..rng.below(3)).map(|_| filter(rng)).collect();
-        route.matching.rtr = rng.pick(&[TriState::Either, TriState::Either, TriState::Yes, TriState::No]);
+        route.matching.rtr = rng.pick(&[
+            TriState::Either,
+            TriState::Either,
+            TriState::Yes,
+            TriState::No,
+        ]);
         if rng.one_in(8) {
             route.drop = true;
             route.to.clear();

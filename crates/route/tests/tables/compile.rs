@@ -191,7 +191,7 @@ fn what_is_wrong_with_the_whole_table() {
             max_hops,
             ..Routes::default()
         };
-        assert_eq!(Table::compile(&routes, 0).is_ok(), fine);
+        assert_eq!(RoutingTable::compile(&routes, 0).is_ok(), fine);
     }
     let mut route = plain("many buckets");
     limit(|l| l.per_id = Some(65536))(&mut route);
@@ -233,6 +233,6 @@ fn a_table_is_shared_among_threads_and_its_words_are_plain() {
     assert_eq!(words[0], "dropped by rule");
     words.sort();
     words.dedup();
-    assert_eq!(words.len(), Stop::ALL.len());
+    assert_eq!(words.len(), StopReason::ALL.len());
     assert_eq!(RouteMode::First.to_string(), "the first route that matches");
 }

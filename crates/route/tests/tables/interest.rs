@@ -86,7 +86,7 @@ fn filters_are_exact_where_the_ids_are() {
     let filter = |id, mask| RawFilter { id, mask };
     assert_eq!(
         got.ids,
-        Ids::Filters(vec![
+        InterestIds::Filters(vec![
             filter(0x123, 0x8000_07FF),
             filter(0x700, 0xC000_0700),
             filter(0x8000_0100, 0x9FFF_FF00),
@@ -116,13 +116,13 @@ fn classic_routes_that_want_no_remote_frames_get_the_kernels_fast_list() {
 #[test]
 fn without_routes_there_is_no_interest_and_without_ids_every_one() {
     let table = common::table(vec![route(Vec::new())]);
-    assert_eq!(table.interest(PortId(0)).ids, Ids::Everything);
-    assert_eq!(table.interest(PortId(1)).ids, Ids::Nothing);
-    assert_eq!(table.interest(PortId(999)).ids, Ids::Nothing);
+    assert_eq!(table.interest(PortId(0)).ids, InterestIds::Everything);
+    assert_eq!(table.interest(PortId(1)).ids, InterestIds::Nothing);
+    assert_eq!(table.interest(PortId(999)).ids, InterestIds::Nothing);
     let mut errors = route(vec![masked(0, 0x2000_0004)]);
     errors.matching.err = TriState::Yes;
     let got = interest(vec![errors]);
-    assert!(got.error_frames && got.ids == Ids::Nothing);
+    assert!(got.error_frames && got.ids == InterestIds::Nothing);
 }
 
 #[test]

@@ -11,7 +11,8 @@ fn a_table_decides_as_a_loop_over_all_routes_does() {
     let mut seen = [0_u32; 7];
     for case in 0..4000 {
         let routes = random_routes(&mut rng);
-        let table = RoutingTable::compile(&routes, 3).unwrap_or_else(|e| panic!("{e:?} in {routes:#?}"));
+        let table =
+            RoutingTable::compile(&routes, 3).unwrap_or_else(|e| panic!("{e:?} in {routes:#?}"));
         let mut memory = table.memory();
         for _ in 0..30 {
             let frame = random_frame(&mut rng);

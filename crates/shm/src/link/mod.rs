@@ -16,8 +16,8 @@ mod client;
 mod message;
 mod server;
 
-pub use client::{ShmClient, LinkError};
-pub use server::{ServerEvent, ServeError, ShmServer};
+pub use client::{LinkError, ShmClient};
+pub use server::{ServeError, ServerEvent, ShmServer};
 
 /// The protocol's version.
 const VERSION: i64 = 0;

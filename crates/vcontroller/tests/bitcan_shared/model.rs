@@ -1,10 +1,12 @@
 //! The result of a schedule with `vcontroller` and `bus`, in the format of shared.c.
 
 use crate::schedule::{Do, Schedule};
-use bus::{Bus, NodeEvent, FrameFault, NodeConfig, NodeId, FaultTime};
+use bus::{Bus, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId};
 use frame::{Kind, Nanos, flags};
 use std::fmt::Write as _;
-use vcontroller::{AttachedController, VirtualController, ControllerEvent, ConfinementState, VfNumber};
+use vcontroller::{
+    AttachedController, ConfinementState, ControllerEvent, VfNumber, VirtualController,
+};
 
 impl Schedule {
     /// Returns this crate's result, in the format of shared.c.
@@ -13,7 +15,8 @@ impl Schedule {
         let mut node = NodeConfig::new("shared");
         (node.fd, node.restart) = (self.controller.fd, self.restart);
         let mut model = Model {
-            one: AttachedController::new(&mut bus, VirtualController::new(self.controller), node).unwrap(),
+            one: AttachedController::new(&mut bus, VirtualController::new(self.controller), node)
+                .unwrap(),
             bus,
             out: String::new(),
             statuses: String::new(),
@@ -25,9 +28,10 @@ impl Schedule {
             model.bus.attach(node).unwrap();
         }
         for (start, kind, bit) in &self.faults {
-            model
-                .bus
-                .inject(FaultTime::Start(*start), FrameFault::new(*kind).at_bit(*bit));
+            model.bus.inject(
+                FaultTime::Start(*start),
+                FrameFault::new(*kind).at_bit(*bit),
+            );
         }
         for (at, what) in &self.actions {
             model.run_to(*at);

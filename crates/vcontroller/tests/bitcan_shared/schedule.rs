@@ -7,7 +7,7 @@ use rand_xoshiro::{
     rand_core::{Rng as _, SeedableRng as _},
 };
 use std::fmt::Write as _;
-use vcontroller::{SendBudget, ControllerConfig, IdRule, FunctionRights, BudgetUnit};
+use vcontroller::{BudgetUnit, ControllerConfig, FunctionRights, IdRule, SendBudget};
 
 pub(crate) struct Dice(Xoshiro256PlusPlus);
 

@@ -37,7 +37,9 @@ pub fn run(
         let to = to.max(bus.now());
         let mut happened = Vec::new();
         let node = attached.node;
-        bus.run_until(to, |event| happened.extend(ControllerEvent::of(event, node)));
+        bus.run_until(to, |event| {
+            happened.extend(ControllerEvent::of(event, node))
+        });
         for what in &happened {
             attached.react(what);
             seen(what);

@@ -3,7 +3,7 @@
 //! fast.
 
 use super::space::{ConfigModel, Structure};
-use vmm::model::{GivenQueue, MsixMessage, DeviceModel, QUEUES, StartedDevice, VECTORS};
+use vmm::model::{DeviceModel, GivenQueue, MsixMessage, QUEUES, StartedDevice, VECTORS};
 
 /// Size of the machine's memory in bytes.
 pub(super) const MEMORY: usize = 0x1_0000;
@@ -45,7 +45,7 @@ impl QueueModel {
 }
 
 /// The state that a device must have.
-pub(super) struct DeviceModel {
+pub(super) struct ExpectedDevice {
     pub(super) space: ConfigModel,
     selects: [u32; 2],
     features: u64,
@@ -63,7 +63,7 @@ pub(super) struct DeviceModel {
     pub(super) came: Vec<MsixMessage>,
 }
 
-impl DeviceModel {
+impl ExpectedDevice {
     pub(super) fn new(space: ConfigModel) -> Self {
         let mut masked = [0; 16];
         masked[12] = 1;

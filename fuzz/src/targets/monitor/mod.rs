@@ -9,10 +9,10 @@ mod space;
 
 use crate::Target;
 use crate::bytes::ByteSource;
-use device::{DeviceModel, MEMORY, OFFERED, VERSION_1};
+use device::{ExpectedDevice, MEMORY, OFFERED, VERSION_1};
 use serial::Serial;
-use space::{ADDRESS, DATA, ConfigModel, aimed};
-use vmm::model::{EARLY, DeviceModel, QUEUES, VECTORS};
+use space::{ADDRESS, ConfigModel, DATA, aimed};
+use vmm::model::{DeviceModel, EARLY, QUEUES, VECTORS};
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {
@@ -41,7 +41,7 @@ struct Both {
     model: DeviceModel,
     address: u32,
     bridge: ConfigModel,
-    devices: Vec<DeviceModel>,
+    devices: Vec<ExpectedDevice>,
     console: Serial,
     agent: Serial,
 }
@@ -51,7 +51,7 @@ impl Both {
         let mut model = DeviceModel::new(DEVICES as u16, OFFERED, MEMORY).expect("it can be made");
         let bridge = ConfigModel::found(&mut model, 0);
         let devices = (FIRST..FIRST + DEVICES).map(|slot| {
-            let device = DeviceModel::new(ConfigModel::found(&mut model, slot));
+            let device = ExpectedDevice::new(ConfigModel::found(&mut model, slot));
             assert_eq!(
                 device.space.long(0),
                 0x1064_1AF4,
@@ -102,7 +102,7 @@ impl Both {
     }
 
     /// Returns the device that has this port.
-    fn behind_port(&mut self, port: u16) -> Option<(&mut DeviceModel, usize, u32)> {
+    fn behind_port(&mut self, port: u16) -> Option<(&mut ExpectedDevice, usize, u32)> {
         self.devices.iter_mut().find_map(|device| {
             let bar = device.structure(2).bar;
             let at = u64::from(port).checked_sub(device.space.base(bar)?)?;
@@ -111,7 +111,7 @@ impl Both {
     }
 
     /// Returns the device that answers at this address.
-    fn behind(&mut self, address: u64) -> Option<(&mut DeviceModel, usize, u32)> {
+    fn behind(&mut self, address: u64) -> Option<(&mut ExpectedDevice, usize, u32)> {
         self.devices.iter_mut().find_map(|device| {
             let space = &device.space;
             let (bar, at) = (0..6).filter(|bar| !space.is_ports(*bar)).find_map(|bar| {

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use console::value::{bit_rate, can_id};
 use experiment::settings::MOST_STAMP_EVERY;
 use frame::CanId;
-use probe::traffic::{LONGEST_PAYLOAD, TrafficPattern, SHORTEST_PAYLOAD};
+use probe::traffic::{LONGEST_PAYLOAD, SHORTEST_PAYLOAD, TrafficPattern};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 

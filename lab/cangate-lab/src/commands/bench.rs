@@ -8,11 +8,13 @@ use frame::wire::BitRate;
 use frame::{Frame, FrameBuf, Nanos, flags};
 use port::log::{LogError, LogReader};
 use probe::traffic::MOST_FRAMES;
-use probe::{RunDescription, LatencySummary};
+use probe::{LatencySummary, RunDescription};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use tester::{BusTimes, TesterInterfaces, LatencyMeasure, TesterOutcome, TestPlan, TestSetup, PlanSource};
+use tester::{
+    BusTimes, LatencyMeasure, PlanSource, TestPlan, TestSetup, TesterInterfaces, TesterOutcome,
+};
 
 /// Times a gateway between real interfaces, or runs the subcommand.
 pub(crate) fn run(args: &Bench) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tester::recorders::{TrialCost, RecorderTrial, count, measure};
+use tester::recorders::{RecorderTrial, TrialCost, count, measure};
 
 /// A recorder.
 struct RecorderProgram {
@@ -71,8 +71,9 @@ pub(crate) fn run(args: &BenchCapture) -> Result<(), Failure> {
     let _made = MadeInterfaces::new(&interfaces)?;
     let mut rows = Vec::new();
     for rate in &args.rate {
-        let wanted =
-            |r: &&RecorderProgram| args.recorder.is_empty() || args.recorder.iter().any(|n| n == r.name);
+        let wanted = |r: &&RecorderProgram| {
+            args.recorder.is_empty() || args.recorder.iter().any(|n| n == r.name)
+        };
         for recorder in ALL.iter().filter(wanted) {
             let (cost, recorded) = one(recorder, *rate, &interfaces, args)?;
             let lost = u64::from(cost.sent).saturating_sub(recorded.unwrap_or(0));

@@ -7,7 +7,7 @@ use experiment::spec::spec;
 use experiment::trial::GuestRunner;
 use experiment::{Experiment, STDOUT, bare};
 use guest::machine::GuestSpec;
-use guest::{BareMachine, Kernel, Lab, GuestOutcome, SilentProgress, OutputSink};
+use guest::{BareMachine, GuestOutcome, Kernel, Lab, OutputSink, SilentProgress};
 use std::io::IsTerminal;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
@@ -113,8 +113,8 @@ impl GuestRunner for LabGuests {
         let given = bare::given(experiment).map_err(|e| image(&e))?;
         let begin =
             || eprintln!("building the image with cargo, once for this version of cangate …");
-        let template =
-            image::template(image::ImageTarget::Pc, &self.images(), &begin).map_err(|e| image(&e))?;
+        let template = image::template(image::ImageTarget::Pc, &self.images(), &begin)
+            .map_err(|e| image(&e))?;
         let mut bytes = std::fs::read(&template.path).map_err(|e| image(&e))?;
         image::embed(&mut bytes, &given.plan).map_err(|e| image(&e))?;
         let machine = BareMachine {

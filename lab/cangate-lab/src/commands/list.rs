@@ -45,7 +45,9 @@ pub(crate) fn run(args: &List, color: bool) -> Result<(), Failure> {
 }
 
 fn results(args: &List) -> Result<(), Failure> {
-    let all = ResultStore::read_only(&args.what).all().map_err(Failure::run)?;
+    let all = ResultStore::read_only(&args.what)
+        .all()
+        .map_err(Failure::run)?;
     let mut damaged = Vec::new();
     let mut json = Vec::new();
     let mut shown = table(&[

@@ -266,7 +266,7 @@ fn words(
     if !exits.is_empty() {
         text.push_str(&format!(
             "KVM's counts {}: {}\n",
-            if experiment.task == Task::Loop {
+            if experiment.task == ExperimentTask::Loop {
                 "a frame (sent, and heard of)"
             } else {
                 "a round trip (two frames)"

@@ -95,7 +95,9 @@ impl<'e> RunOverview<'e> {
                 self.failures.push((self.name(n), failed.why));
                 self.has_ended(n, false, None);
             }
-            ScheduleEvent::Again(n, why) => self.line(&format!("{}: made again: {why}", self.name(n))),
+            ScheduleEvent::Again(n, why) => {
+                self.line(&format!("{}: made again: {why}", self.name(n)))
+            }
             ScheduleEvent::Started(n) => {
                 self.announce();
                 let (of, name) = (self.experiments.len(), self.name(n));

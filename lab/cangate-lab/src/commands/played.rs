@@ -1,7 +1,7 @@
 //! The log of `cangate lab measure --log`.
 
 use console::Failure;
-use experiment::{LogTraffic, LogSide};
+use experiment::{LogSide, LogTraffic};
 use frame::{Frame, FrameBuf, Nanos};
 use port::log::{LogError, LogReader};
 use std::collections::BTreeSet;

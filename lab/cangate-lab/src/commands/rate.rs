@@ -8,7 +8,7 @@ use crate::cli::lab::Rate as Args;
 use console::Failure;
 use console::output;
 use experiment::Experiment;
-use experiment::rate::{self, RateLimitedBy, SearchedRate, RateSearch, RateTry};
+use experiment::rate::{self, RateLimitedBy, RateSearch, RateTry, SearchedRate};
 use experiment::schedule::{self, ScheduleOptions, ScheduleTally, Versions};
 use experiment::settings::Setting;
 use experiment::store::ResultStore;
@@ -86,7 +86,11 @@ pub(super) fn make(
     let mut round = |searches: &[RateSearch], todo: &[Experiment]| {
         rounds += 1;
         left.expect(searches, todo);
-        let to_come = searches.iter().map(RateSearch::tries_left).max().unwrap_or(0);
+        let to_come = searches
+            .iter()
+            .map(RateSearch::tries_left)
+            .max()
+            .unwrap_or(0);
         eprintln!(
             "round {rounds} of the search for rates, {}; about {} more to come",
             count(todo.len(), "try", "tries"),

@@ -6,7 +6,7 @@ use super::rate;
 use super::units::{clock, micros};
 use crate::cli::lab::{LIST_CLAIMS, Reproduce};
 use claims::reproduce::{ResultRow, judge, plan, printed, searches, select, write};
-use claims::{Claim, Extent, ClaimKind, OwnShare, Paper, Verdict};
+use claims::{Claim, ClaimKind, Extent, OwnShare, Paper, Verdict};
 use console::Failure;
 use console::output;
 use experiment::schedule::{self, ScheduleOptions};

@@ -6,7 +6,7 @@ use console::table::{row, table};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use tester::syscalls::{BurstError, WayDirection, SyscallResults, WayRow, measure};
+use tester::syscalls::{BurstError, SyscallResults, WayDirection, WayRow, measure};
 
 /// The additional costs of a way to send.
 const VIRTUAL: &str =

@@ -2,11 +2,11 @@
 //! output on the serial line.
 
 use super::lab;
-use baremetal::bench::{DisturbedFrames, SendPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
-use baremetal::{DriveMode, ControllerPlace, ImagePlan, PortPlan};
-use engine::{Fate, CounterSnapshot};
+use baremetal::bench::{BenchStamp, BenchTask, DisturbedFrames, SendPattern, StampKind, TaskFrame};
+use baremetal::{ControllerPlace, DriveMode, ImagePlan, PortPlan};
+use engine::{CounterSnapshot, Fate};
 use frame::{CanId, Frame};
-use guest::{BareMachine, Lab, BareProcessor, BareOutcome, SilentProgress};
+use guest::{BareMachine, BareOutcome, BareProcessor, Lab, SilentProgress};
 use image::ImageTarget;
 use route::{PortId, Route, Routes};
 use std::time::Duration;
@@ -42,7 +42,8 @@ impl Left {
 
     /// Returns the frames of the gateway on this bus, in order.
     pub(super) fn came(&self, bus: u8) -> Vec<Frame> {
-        let of_gateway = |s: &&BenchStamp| s.bus == bus && s.node != 0 && s.kind == StampKind::Frame;
+        let of_gateway =
+            |s: &&BenchStamp| s.bus == bus && s.node != 0 && s.kind == StampKind::Frame;
         let stamps = self.stamps.iter().filter(of_gateway);
         stamps.map(|stamp| stamp.frame.frame().unwrap()).collect()
     }
@@ -75,7 +76,10 @@ fn through() -> Routes {
     }
 }
 
-pub(super) fn task(pattern: SendPattern, frames: impl IntoIterator<Item = (u64, Frame)>) -> BenchTask {
+pub(super) fn task(
+    pattern: SendPattern,
+    frames: impl IntoIterator<Item = (u64, Frame)>,
+) -> BenchTask {
     BenchTask {
         ideal: false,
         pattern,
@@ -241,7 +245,11 @@ fn overruns_are_counted_by_image_and_tester_alike() {
 fn an_idle_image_sleeps() {
     let Some(_lab) = lab() else { return };
     let task = task(SendPattern::Schedule, numbered(20, 100_000 * MS));
-    let left = Left::of(&run(Some(&on_bench(DriveMode::Interrupt)), Some(&task), |_| ()));
+    let left = Left::of(&run(
+        Some(&on_bench(DriveMode::Interrupt)),
+        Some(&task),
+        |_| (),
+    ));
     assert_eq!(left.came(1).len(), 20);
     assert!(
         left.counters.at_ns > 1_900_000 * MS,

@@ -7,11 +7,11 @@ use super::rng::Rng;
 use super::rules::Shape;
 use super::{frames, lab, rules};
 use baremetal::bench::SendPattern;
-use baremetal::{DriveMode, ControllerPlace, ImagePlan};
+use baremetal::{ControllerPlace, DriveMode, ImagePlan};
 use config::SourceText;
 use frame::{CanId, Frame, FrameRef, Kind};
 use route::cangw::import;
-use route::{FrameArrival, ForwardedCopy, PortId, RouteId, DecisionSink, StopReason, RoutingTable};
+use route::{DecisionSink, ForwardedCopy, FrameArrival, PortId, RouteId, RoutingTable, StopReason};
 
 const SETS: u64 = 12;
 const FRAMES: usize = 120;

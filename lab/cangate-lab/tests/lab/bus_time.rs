@@ -2,12 +2,12 @@
 //! the same nanosecond; and under all events of an interface, a tester and a module.
 
 use super::{exec, lab};
-use bus::{Bus, BusConfig, NodeEvent, NodeConfig};
+use bus::{Bus, BusConfig, NodeConfig, NodeEvent};
 use frame::wire::BitRate;
 use frame::{CanId, Nanos, flags};
 use probe::traffic::TrafficPattern;
 use std::path::Path;
-use tester::{TestPlan, PlannedFrame};
+use tester::{PlannedFrame, TestPlan};
 
 const RATE: u32 = 1_000_000;
 const DATA_RATE: u32 = 4_000_000;

@@ -43,11 +43,16 @@ fn kernels(extent: Extent) -> &'static [&'static str] {
 }
 
 fn both(extent: Extent) -> Vec<Experiment> {
-    let each = |kernel: &&'static str| [DEVICE, SOCKETS].map(|g: GatewayChoice| idle(extent, kernel, g));
+    let each =
+        |kernel: &&'static str| [DEVICE, SOCKETS].map(|g: GatewayChoice| idle(extent, kernel, g));
     kernels(extent).iter().flat_map(each).collect()
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for kernel in kernels(extent) {
@@ -70,7 +75,11 @@ fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJ
     Ok(conditions.judge(measured.join("; "), ""))
 }
 
-fn bound(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn bound(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let device = overhead(evidence, &idle(extent, PLAIN, DEVICE))?;
     let sockets = overhead(evidence, &idle(extent, PLAIN, SOCKETS))?;
     let times = ratio(device.p50, sockets.p50);

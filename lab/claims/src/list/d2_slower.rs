@@ -23,7 +23,8 @@ const D2: Claim = Claim {
     figure: "Figure 3 (300 MHz for 2.4 GHz)",
     criterion: "overhead(slow) / overhead(fast) ≥ 4, of the medians, for sockets and for character devices",
     needs: |extent, _| {
-        let each = |gateway: GatewayChoice| [Cpu::Pc, SLOW].map(|cpu| at(extent, cpu, gateway.clone()));
+        let each =
+            |gateway: GatewayChoice| [Cpu::Pc, SLOW].map(|cpu| at(extent, cpu, gateway.clone()));
         [DEVICE, SOCKETS].into_iter().flat_map(each).collect()
     },
     judge,
@@ -38,7 +39,11 @@ fn at(extent: Extent, cpu: Cpu, gateway: GatewayChoice) -> Experiment {
     }
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for (name, gateway) in [("sockets", SOCKETS), ("character devices", DEVICE)] {

@@ -64,7 +64,11 @@ const D3: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn receive(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn receive(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for (name, gateway, cured) in [

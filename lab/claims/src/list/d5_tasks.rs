@@ -58,7 +58,11 @@ const D6: Claim = Claim {
 };
 
 /// Returns the worst case as a multiple of the p99, the greater one of both kinds of driver.
-fn tail(evidence: &ClaimEvidence, extent: Extent, kernel: &str) -> Result<(f64, String), MissingEvidence> {
+fn tail(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    kernel: &str,
+) -> Result<(f64, String), MissingEvidence> {
     let (mut most, mut shown) = (0.0_f64, Vec::new());
     for gateway in [DEVICE, SOCKETS] {
         let found = overhead(evidence, &idle(extent, kernel, gateway))?;
@@ -68,7 +72,11 @@ fn tail(evidence: &ClaimEvidence, extent: Extent, kernel: &str) -> Result<(f64, 
     Ok((most, format!("{kernel} {}", shown.join(" and "))))
 }
 
-fn rare(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn rare(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut measured = Vec::new();
     let mut most = (0.0_f64, String::new());
     for kernel in kernels(false) {

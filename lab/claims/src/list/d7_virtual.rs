@@ -56,7 +56,11 @@ fn over_vcan(extent: Extent, kernel: &str) -> Experiment {
     }
 }
 
-fn odd(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn odd(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut worst = Vec::new();
     for kernel in kernels(false) {
         let max = evidence.summary(&over_vcan(extent, &kernel))?.max;
@@ -79,7 +83,11 @@ fn odd(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJud
     Ok(conditions.judge(format!("worst {}", list.join(", ")), ""))
 }
 
-fn close(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn close(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut measured = Vec::new();
     let mut newest = f64::INFINITY;
     for kernel in kernels(false) {

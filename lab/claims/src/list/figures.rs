@@ -8,12 +8,16 @@ use super::v1_virtual_machines;
 use super::v6_own_frames::own;
 use super::ways::word;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
-use crate::figure::{FigureAxis, FigureForm, LATENCY, FigureKind, AxisPlace, FigurePlan, StatedValue, FigureValue, latency, micros};
+use crate::figure::{
+    AxisPlace, FigureAxis, FigureForm, FigureKind, FigurePlan, FigureValue, LATENCY, StatedValue,
+    latency, micros,
+};
 use crate::setups::kernels;
 use crate::stats::median;
 use experiment::rate::RateLimitedBy;
 use experiment::{
-    Boot, Cpu, Experiment, FilterChoice, GatewayChoice, HopChoice, MachineLoad, Nesting, PAPER_NAMES, ReceiveChoice, TransmitChoice,
+    Boot, Cpu, Experiment, FilterChoice, GatewayChoice, HopChoice, MachineLoad, Nesting,
+    PAPER_NAMES, ReceiveChoice, TransmitChoice,
 };
 use probe::traffic::TrafficPattern;
 
@@ -35,8 +39,12 @@ const fn axis(title: &'static str, unit: &'static str) -> FigureAxis {
 }
 
 /// Returns one value without a worst case.
-fn one(setting: impl Into<String>, x: AxisPlace, median: f64) -> Result<Vec<FigureValue>, MissingEvidence> {
-    Ok(vec![Value {
+fn one(
+    setting: impl Into<String>,
+    x: AxisPlace,
+    median: f64,
+) -> Result<Vec<FigureValue>, MissingEvidence> {
+    Ok(vec![FigureValue {
         setting: setting.into(),
         x,
         median,
@@ -80,9 +88,9 @@ pub(super) fn g1() -> FigurePlan {
             latency(evidence, e, boot, number(0))
         },
         vec![
-            Stated::mark("best", 35.0, Of::Best, G1_SOURCE),
-            Stated::mark("gap", 50.0, Of::Value, G1_SOURCE),
-            Stated::mark("worst", 140.0, Of::Worst, G1_SOURCE),
+            StatedValue::mark("best", 35.0, FigureKind::Best, G1_SOURCE),
+            StatedValue::mark("gap", 50.0, FigureKind::Value, G1_SOURCE),
+            StatedValue::mark("worst", 140.0, FigureKind::Worst, G1_SOURCE),
         ],
     )
 }
@@ -92,9 +100,9 @@ pub(super) fn g2() -> FigurePlan {
         "One frame at a time and a flood: latency profiles",
         |evidence, e| latency(evidence, e, e.traffic.to_string(), number(0)),
         vec![
-            Stated::mark("best of a flood", 0.0, Of::Best, G2_SOURCE),
-            Stated::mark("best, one at a time", 35.0, Of::Best, G2_SOURCE),
-            Stated::mark("worst of both", 140.0, Of::Worst, G2_SOURCE),
+            StatedValue::mark("best of a flood", 0.0, FigureKind::Best, G2_SOURCE),
+            StatedValue::mark("best, one at a time", 35.0, FigureKind::Best, G2_SOURCE),
+            StatedValue::mark("worst of both", 140.0, FigureKind::Worst, G2_SOURCE),
         ],
     )
 }
@@ -115,9 +123,9 @@ pub(super) fn g3() -> FigurePlan {
         y: LATENCY,
         of: |evidence, e| latency(evidence, e, "", name(load_words(e.load))),
         paper: vec![
-            stated(Load::None, 140.0),
-            stated(Load::Cpu, 250.0),
-            stated(Load::EthRx, 3_000.0),
+            stated(MachineLoad::None, 140.0),
+            stated(MachineLoad::Cpu, 250.0),
+            stated(MachineLoad::EthRx, 3_000.0),
         ],
         note: "",
     }
@@ -144,8 +152,8 @@ pub(super) fn g4() -> FigurePlan {
             FilterChoice::None | FilterChoice::Eff(_) => Ok(vec![]),
         },
         paper: vec![
-            Stated::at("list", 2048.0, 400.0, Of::Best, G4_SOURCE),
-            Stated::at("single-ID SFF", 2048.0, 100.0, Of::Best, G4_SOURCE),
+            StatedValue::at("list", 2048.0, 400.0, FigureKind::Best, G4_SOURCE),
+            StatedValue::at("single-ID SFF", 2048.0, 100.0, FigureKind::Best, G4_SOURCE),
         ],
         note: "",
     }
@@ -208,9 +216,9 @@ pub(super) fn g10() -> FigurePlan {
             one(words, number(e.hops.count), micros(more))
         },
         paper: vec![
-            Stated::at("one interface", 2.0, 11.0, Of::Value, G10_SOURCE),
-            Stated::at("one interface", 5.0, 44.0, Of::Value, G10_SOURCE),
-            Stated::at("two in a chain", 4.0, 28.0, Of::Value, G10_SOURCE),
+            StatedValue::at("one interface", 2.0, 11.0, FigureKind::Value, G10_SOURCE),
+            StatedValue::at("one interface", 5.0, 44.0, FigureKind::Value, G10_SOURCE),
+            StatedValue::at("two in a chain", 4.0, 28.0, FigureKind::Value, G10_SOURCE),
         ],
         note: "the paper says 11 and 14 a hop",
     }
@@ -238,13 +246,13 @@ pub(super) fn g12() -> FigurePlan {
             };
             let x = number(e.payload);
             Ok(vec![
-                Value {
+                FigureValue {
                     setting: "in total".to_owned(),
                     x: x.clone(),
                     median: micros(total),
                     worst: worst.map(micros),
                 },
-                Value {
+                FigureValue {
                     setting: "of it on the bus".to_owned(),
                     x,
                     median: micros(duration),
@@ -253,8 +261,8 @@ pub(super) fn g12() -> FigurePlan {
             ])
         },
         paper: vec![
-            Stated::at("in total", 2.0, 60.0, Of::Value, G12_SOURCE),
-            Stated::at("in total", 8.0, 110.0, Of::Value, G12_SOURCE),
+            StatedValue::at("in total", 2.0, 60.0, FigureKind::Value, G12_SOURCE),
+            StatedValue::at("in total", 8.0, 110.0, FigureKind::Value, G12_SOURCE),
         ],
         note: "",
     }
@@ -268,7 +276,7 @@ fn drivers(
     x: AxisPlace,
 ) -> Result<Vec<FigureValue>, MissingEvidence> {
     let found = overhead(evidence, e)?;
-    Ok(vec![Value {
+    Ok(vec![FigureValue {
         setting,
         x,
         median: micros(found.p50),
@@ -286,13 +294,13 @@ pub(super) fn d1() -> FigurePlan {
         y: OVERHEAD,
         of: |evidence, e| drivers(evidence, e, String::new(), name(e.kernel.clone())),
         paper: vec![
-            Stated {
+            StatedValue {
                 name: "character devices",
-                ..Stated::beside("2.6 (the paper's)", 209.0, Of::Worst, D1_SOURCE)
+                ..StatedValue::beside("2.6 (the paper's)", 209.0, FigureKind::Worst, D1_SOURCE)
             },
-            Stated {
+            StatedValue {
                 name: "sockets",
-                ..Stated::beside("2.6 (the paper's)", 284.0, Of::Worst, D1_SOURCE)
+                ..StatedValue::beside("2.6 (the paper's)", 284.0, FigureKind::Worst, D1_SOURCE)
             },
         ],
         note: "",
@@ -314,13 +322,13 @@ pub(super) fn d2() -> FigurePlan {
             drivers(evidence, e, String::new(), name(processor))
         },
         paper: vec![
-            Stated {
+            StatedValue {
                 name: "character devices",
-                ..Stated::beside(fast, 209.0, Of::Worst, D1_SOURCE)
+                ..StatedValue::beside(fast, 209.0, FigureKind::Worst, D1_SOURCE)
             },
-            Stated {
+            StatedValue {
                 name: "sockets",
-                ..Stated::beside(fast, 284.0, Of::Worst, D1_SOURCE)
+                ..StatedValue::beside(fast, 284.0, FigureKind::Worst, D1_SOURCE)
             },
         ],
         note: "of the slower processor the paper has a picture and no number",
@@ -338,8 +346,8 @@ fn way(gateway: &GatewayChoice) -> String {
 
 pub(super) fn s2() -> FigurePlan {
     let mut paper = vec![
-        Stated::beside("no OS", 15.0, Of::Median, S2_SOURCE),
-        Stated::beside("kernel (can-gw)", 49.0, Of::Median, S2_SOURCE),
+        StatedValue::beside("no OS", 15.0, FigureKind::Median, S2_SOURCE),
+        StatedValue::beside("kernel (can-gw)", 49.0, FigureKind::Median, S2_SOURCE),
     ];
     for (_, ways) in PAPER_NAMES {
         if ways.receive == ReceiveChoice::BusypollNoIrq {
@@ -347,7 +355,12 @@ pub(super) fn s2() -> FigurePlan {
         }
         let y = if ways.receive.is_busy() { 100.0 } else { 180.0 };
         let column = way(&GatewayChoice::User(ways));
-        paper.push(StatedValue::beside(&column, y, FigureKind::Median, S2_SOURCE));
+        paper.push(StatedValue::beside(
+            &column,
+            y,
+            FigureKind::Median,
+            S2_SOURCE,
+        ));
     }
     FigurePlan {
         title: "Latency of ways to receive and to send",
@@ -380,12 +393,12 @@ pub(super) fn s4() -> FigurePlan {
             }
         },
         paper: vec![
-            stated(Receive::Read, Transmit::Write, 155.0),
-            stated(Receive::ReadNonblock, Transmit::Write, 155.0),
-            stated(Receive::Ring, Transmit::Write, 127.0),
-            stated(Receive::RingBusy, Transmit::Write, 127.0),
-            stated(Receive::Ring, Transmit::Ring, 120.0),
-            stated(Receive::Recvmmsg, Transmit::Sendmmsg, 120.0),
+            stated(ReceiveChoice::Read, TransmitChoice::Write, 155.0),
+            stated(ReceiveChoice::ReadNonblock, TransmitChoice::Write, 155.0),
+            stated(ReceiveChoice::Ring, TransmitChoice::Write, 127.0),
+            stated(ReceiveChoice::RingBusy, TransmitChoice::Write, 127.0),
+            stated(ReceiveChoice::Ring, TransmitChoice::Ring, 120.0),
+            stated(ReceiveChoice::Recvmmsg, TransmitChoice::Sendmmsg, 120.0),
         ],
         note: "the paper says 150 to 155 of read*-write, and of rings and mmsg that they lose nothing at its shortest period, 120",
     }
@@ -419,21 +432,24 @@ fn over_payload(paper: Vec<StatedValue>) -> FigurePlan {
 
 pub(super) fn v2() -> FigurePlan {
     over_payload(vec![
-        Stated::at("driver VM", 0.0, 35.0, Of::Value, V2_SOURCE),
-        Stated::at("driver VM", 8.0, 35.0, Of::Value, V2_SOURCE),
+        StatedValue::at("driver VM", 0.0, 35.0, FigureKind::Value, V2_SOURCE),
+        StatedValue::at("driver VM", 8.0, 35.0, FigureKind::Value, V2_SOURCE),
     ])
 }
 
 pub(super) fn v3() -> FigurePlan {
     over_payload(vec![
-        Stated::at("driver VM", 8.0, 35.0, Of::Value, V3_SOURCE),
-        Stated::at("virtual function", 8.0, 7.0, Of::Value, V3_SOURCE),
+        StatedValue::at("driver VM", 8.0, 35.0, FigureKind::Value, V3_SOURCE),
+        StatedValue::at("virtual function", 8.0, 7.0, FigureKind::Value, V3_SOURCE),
     ])
 }
 
 /// Returns the least and the mean latency of own frames and, for the native way, the frame's time
 /// on the bus in addition, on one kernel.
-fn own_frames(evidence: &ClaimEvidence, e: &Experiment) -> Result<Vec<FigureValue>, MissingEvidence> {
+fn own_frames(
+    evidence: &ClaimEvidence,
+    e: &Experiment,
+) -> Result<Vec<FigureValue>, MissingEvidence> {
     if e.kernel != v1_virtual_machines::PLAIN {
         return Ok(vec![]);
     }
@@ -484,7 +500,8 @@ mod tests {
 
     /// The value of a series at a place.
     fn at(figure: &ClaimFigure, series: (&str, &str), x: &AxisPlace) -> f64 {
-        let of = |s: &&crate::figure::FigureSeries| (s.gateway.as_str(), s.setting.as_str()) == series;
+        let of =
+            |s: &&crate::figure::FigureSeries| (s.gateway.as_str(), s.setting.as_str()) == series;
         let series = figure.series.iter().find(of).unwrap();
         series.points.iter().find(|p| p.x == *x).unwrap().median
     }

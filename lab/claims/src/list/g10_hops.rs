@@ -91,7 +91,11 @@ fn floods(extent: Extent, path: DataPath) -> Vec<Experiment> {
     flood.collect()
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    path: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let fit_of = |path, counts: &[u8], interfaces| {
         let mut points = Vec::new();
         for &n in counts {

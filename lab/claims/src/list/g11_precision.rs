@@ -44,8 +44,8 @@ const G11: Claim = Claim {
         timed bench: |p50(every frame stamped) / p50(every 20th stamped) − 1| ≤ 0.01",
     needs: |extent, _| {
         vec![
-            alone(extent, Load::None),
-            alone(extent, Load::EthRx),
+            alone(extent, MachineLoad::None),
+            alone(extent, MachineLoad::EthRx),
             simple(extent),
             rarely(extent),
         ]
@@ -54,7 +54,11 @@ const G11: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let spread = |load| {
         let profile = evidence.profile(&alone(extent, load))?;
         let least = profile.values().first().copied().unwrap_or(0);

@@ -44,7 +44,11 @@ const G1: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let e = simple(extent);
     let profile = evidence.profile(&e)?;
     let s = evidence.summary(&e)?;
@@ -94,7 +98,11 @@ fn came_in(records: &[FrameRecord], kind: impl Fn(&FrameRecord) -> bool) -> Vec<
 }
 
 /// Describes the result where the timer never stops and hits the share `met` of the frames.
-fn with_ticks(evidence: &ClaimEvidence, extent: Extent, met: f64) -> Result<String, MissingEvidence> {
+fn with_ticks(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    met: f64,
+) -> Result<String, MissingEvidence> {
     if extent == Extent::Quick {
         return Ok("the full run measures where it goes on (nohz=off)".to_owned());
     }

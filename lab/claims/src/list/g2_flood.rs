@@ -43,7 +43,11 @@ const G2: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let one = evidence.summary(&simple(extent))?;
     let records = &evidence.results(&flood(extent))?.records;
     let waited = waited(records);

@@ -38,9 +38,17 @@ const G3: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let of = |load| evidence.summary(&loaded(extent, load));
-    let (none, cpu, eth) = (of(MachineLoad::None)?, of(MachineLoad::Cpu)?, of(MachineLoad::EthRx)?);
+    let (none, cpu, eth) = (
+        of(MachineLoad::None)?,
+        of(MachineLoad::Cpu)?,
+        of(MachineLoad::EthRx)?,
+    );
     let measured = format!(
         "{} → {} (CPU); → {} (Ethernet)",
         us(none.max),

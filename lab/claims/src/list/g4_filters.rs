@@ -69,7 +69,11 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     })
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    path: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let p50_of = |path, f| Ok(evidence.summary(&filtered(extent, path, f))?.p50);
     let p50 = |f| p50_of(path, f);
     let mut points = Vec::new();

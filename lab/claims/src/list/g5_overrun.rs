@@ -49,7 +49,11 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     })
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    path: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let board = OverrunCounts::of(evidence, &overrun(extent, path))?;
     let slower = OverrunCounts::of(evidence, &overrun_slower(extent, path))?;
     let mut conditions = Conditions::default();

@@ -49,13 +49,21 @@ const G6: Claim = Claim {
 };
 
 fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
-    let all = || [ModifyChoice::None, ModifyChoice::Copy].into_iter().chain(CHANGES);
+    let all = || {
+        [ModifyChoice::None, ModifyChoice::Copy]
+            .into_iter()
+            .chain(CHANGES)
+    };
     path.beside(extent, |path| {
         all().map(|m| changing(extent, path, m)).collect()
     })
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    path: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let p50_of = |path, m| Ok(evidence.summary(&changing(extent, path, m))?.p50);
     let p50 = |m| p50_of(path, m);
     let plain = p50(ModifyChoice::None)?;
@@ -75,7 +83,8 @@ fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<Cla
         .max_by_key(|c| c.1)
         .unwrap_or((ModifyChoice::Id, 0));
     let beside = path.against(|| {
-        let [plain, id] = [ModifyChoice::None, ModifyChoice::Id].map(|m| p50_of(DataPath::Cangw, m));
+        let [plain, id] =
+            [ModifyChoice::None, ModifyChoice::Id].map(|m| p50_of(DataPath::Cangw, m));
         let (plain, id) = (plain?, id?);
         Ok(format!("{}, id +{}", us(plain), us(id - plain)))
     })?;

@@ -41,7 +41,11 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     }
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    path: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let p50_of = |path, kernel: &str| Ok(evidence.summary(&on_kernel(extent, path, kernel))?.p50);
     let p50 = |kernel: &str| p50_of(path, kernel);
     let (mut plain, mut steps, mut costs) = (Vec::new(), Vec::new(), Vec::new());
@@ -65,7 +69,9 @@ fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<Cla
     let first = plain.first().map_or(0, |p| p.1);
     let beside = path.against(|| {
         let each = names.iter().map(|k| Ok(us(p50_of(DataPath::Cangw, k)?)));
-        Ok(each.collect::<Result<Vec<_>, MissingEvidence>>()?.join(", "))
+        Ok(each
+            .collect::<Result<Vec<_>, MissingEvidence>>()?
+            .join(", "))
     })?;
     let measured = format!(
         "{} (5.10), {}; rt {}{beside}",

@@ -70,7 +70,11 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     }
 }
 
-fn judge(evidence: &ClaimEvidence, _: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    _: Extent,
+    path: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let (mut measured, mut regular) = (Vec::new(), Vec::new());
     let mut look = |name: String, e: Experiment| {

@@ -53,7 +53,11 @@ const G9: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let kernel = evidence.summary(&routed(extent, "6.1", false, ONE))?;
     let user = evidence.summary(&routed(extent, "6.1", true, ONE))?;
     let mut conditions = Conditions::default();

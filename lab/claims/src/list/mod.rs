@@ -145,9 +145,9 @@ mod tests {
         // Three guests a claim, most of them shared.
         assert!(needs.len() <= 3 * all.len(), "{}", needs.len());
         // Thousands of processes are started for what O3 and O8 share, once.
-        let many = needs
-            .iter()
-            .filter(|e| e.gateway == GatewayChoice::Cangw && e.filters.count().is_some_and(|n| n > 1));
+        let many = needs.iter().filter(|e| {
+            e.gateway == GatewayChoice::Cangw && e.filters.count().is_some_and(|n| n > 1)
+        });
         assert_eq!(many.count(), 1);
         let rates: BTreeSet<_> = all.iter().flat_map(|c| c.rates(Extent::Quick)).collect();
         assert!(rates.len() <= 6, "{}", rates.len());
@@ -169,7 +169,9 @@ mod tests {
                 let claim = all.iter().find(|c| c.id == name).unwrap();
                 let papers = all.iter().find(|c| c.id == id).unwrap();
                 let needs = claim.needs(Extent::Full);
-                let of = |gateway: &GatewayChoice| needs.iter().filter(|e| e.gateway == *gateway).count();
+                let of = |gateway: &GatewayChoice| {
+                    needs.iter().filter(|e| e.gateway == *gateway).count()
+                };
                 assert_eq!(of(&GatewayChoice::Cangw), of(&needs[0].gateway), "{name}");
                 for e in papers.needs(Extent::Full) {
                     assert!(needs.contains(&e), "{name}: {}", e.name());

@@ -29,7 +29,11 @@ const O11: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let of = |gateway| own(evidence, &one_at_a_time(extent, gateway));
     let (best, simple) = (of(BEST)?, of(READ_WRITE)?);
     let times = ratio(best, simple);

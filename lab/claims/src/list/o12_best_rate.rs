@@ -28,7 +28,11 @@ const O12: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let of = |gateway| evidence.rate(&saturated(extent, gateway));
     let (best, simple) = (of(FASTEST)?, of(READ_WRITE)?);
     let times = best.frames_per_s / simple.frames_per_s;
@@ -60,7 +64,11 @@ mod tests {
             let is_best = e.gateway == FASTEST;
             let rate = SearchedRate {
                 frames_per_s: if is_best { best } else { 1000.0 },
-                bound: if is_best { RateLimitedBy::Gateway } else { simple },
+                bound: if is_best {
+                    RateLimitedBy::Gateway
+                } else {
+                    simple
+                },
                 passed: None,
                 failed: None,
                 tries: 9,
@@ -72,12 +80,12 @@ mod tests {
 
     #[test]
     fn o12_wants_half_as_many_more() {
-        assert_eq!(with(1500.0, Bound::Gateway), Reproduced);
-        assert_eq!(with(1499.0, Bound::Gateway), Differs);
+        assert_eq!(with(1500.0, RateLimitedBy::Gateway), Reproduced);
+        assert_eq!(with(1499.0, RateLimitedBy::Gateway), Differs);
         // A rate that is limited by the bus is not a figure of read-write.
-        assert_eq!(with(1500.0, Bound::Bus), Differs);
+        assert_eq!(with(1500.0, RateLimitedBy::Bus), Differs);
         assert_eq!(
-            O12.judge(&Evidence::default(), Extent::Quick).verdict,
+            O12.judge(&ClaimEvidence::default(), Extent::Quick).verdict,
             NotTestable
         );
     }

@@ -42,7 +42,11 @@ fn every(extent: Extent) -> impl Iterator<Item = WayPair> {
         .chain(ours)
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     held(evidence, extent, every(extent))
 }
 

@@ -39,7 +39,11 @@ const O14: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, _: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    _: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let all = evidence.recordings()?;
     let of = |name: &str, rate: u32| -> Result<&RecorderRun, MissingEvidence> {
         let found = all.iter().find(|r| r.recorder == name && r.rate == rate);
@@ -122,7 +126,7 @@ mod tests {
         assert_eq!(with(300.0, 1, 9), Differs);
         assert_eq!(with(300.0, 0, 0), Differs);
         assert_eq!(
-            O14.judge(&Evidence::default(), Extent::Quick).verdict,
+            O14.judge(&ClaimEvidence::default(), Extent::Quick).verdict,
             NotTestable
         );
     }

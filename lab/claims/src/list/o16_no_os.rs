@@ -51,7 +51,12 @@ fn with_length(extent: Extent, gateway: &GatewayChoice, payload: u8) -> Experime
     }
 }
 
-fn needs(extent: Extent, one: GatewayChoice, other: GatewayChoice, lengths: &[u8]) -> Vec<Experiment> {
+fn needs(
+    extent: Extent,
+    one: GatewayChoice,
+    other: GatewayChoice,
+    lengths: &[u8],
+) -> Vec<Experiment> {
     [one, other]
         .iter()
         .flat_map(|gateway| lengths.iter().map(|n| with_length(extent, gateway, *n)))

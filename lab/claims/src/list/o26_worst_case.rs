@@ -35,7 +35,13 @@ struct RunPair {
     own: Experiment,
 }
 
-fn at(extent: Extent, path: DataPath, load: MachineLoad, payload: u8, traffic: TrafficPattern) -> Experiment {
+fn at(
+    extent: Extent,
+    path: DataPath,
+    load: MachineLoad,
+    payload: u8,
+    traffic: TrafficPattern,
+) -> Experiment {
     path.of(Experiment {
         traffic,
         payload,
@@ -79,7 +85,13 @@ fn pairs(extent: Extent) -> Vec<RunPair> {
         }
     }
     for path in paths {
-        let run = at(extent, path, MachineLoad::None, 8, TrafficPattern::OneAtATime);
+        let run = at(
+            extent,
+            path,
+            MachineLoad::None,
+            8,
+            TrafficPattern::OneAtATime,
+        );
         all.push(RunPair {
             run: run.playing(played(extent.pick(300_000_000, 2_000_000_000))),
             own: own(extent, path, MachineLoad::None, 8),
@@ -88,7 +100,11 @@ fn pairs(extent: Extent) -> Vec<RunPair> {
     all
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let (mut frames, mut above) = (0, 0);
     let mut nearest = (0.0_f64, String::new());

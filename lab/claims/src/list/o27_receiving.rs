@@ -8,7 +8,7 @@ use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use experiment::receiving::receiving;
-use experiment::{Experiment, Nesting, TrafficPattern, ExperimentTask};
+use experiment::{Experiment, ExperimentTask, Nesting, TrafficPattern};
 
 pub(super) const CLAIMS: &[Claim] = &[O27];
 
@@ -51,7 +51,11 @@ fn flooded(extent: Extent, way: Nesting) -> Experiment {
     }
 }
 
-fn line_rate(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn line_rate(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for way in ways(extent) {

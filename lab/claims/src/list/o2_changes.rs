@@ -56,12 +56,19 @@ const O2: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let p50 = |path, m| Ok(evidence.summary(&changing(extent, path, m))?.p50);
     let mut conditions = Conditions::default();
     let (mut measured, mut cangw) = (Vec::new(), 0.0f64);
     for &m in changes(extent) {
-        let times = ratio(p50(DataPath::Bpf, m)?, p50(DataPath::Bpf, ModifyChoice::None)?);
+        let times = ratio(
+            p50(DataPath::Bpf, m)?,
+            p50(DataPath::Bpf, ModifyChoice::None)?,
+        );
         measured.push(format!("{m} {times:.4}"));
         conditions.add(times <= 1.01, format!("with {m} {times:.4}"));
         cangw = cangw.max(ratio(
@@ -84,8 +91,20 @@ mod tests {
     fn o2_wants_every_change_to_be_cheap() {
         let with = |crc: u64| {
             verdict(&O2, Extent::Full, move |e| {
-                let cost = if e.modify == ModifyChoice::Crc8 { crc } else { 100 };
-                fake::records(9, 18_000 + if e.modify == ModifyChoice::None { 0 } else { cost })
+                let cost = if e.modify == ModifyChoice::Crc8 {
+                    crc
+                } else {
+                    100
+                };
+                fake::records(
+                    9,
+                    18_000
+                        + if e.modify == ModifyChoice::None {
+                            0
+                        } else {
+                            cost
+                        },
+                )
             })
         };
         assert_eq!(with(180), Reproduced);

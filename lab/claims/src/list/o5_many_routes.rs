@@ -28,7 +28,8 @@ const O5: Claim = Claim {
     },
     judge: |evidence, extent, _| {
         let mut conditions = Conditions::default();
-        let [first, second] = [MANY, 1].map(|n| filtered(extent, DataPath::Bpf, FilterChoice::Eff(n)));
+        let [first, second] =
+            [MANY, 1].map(|n| filtered(extent, DataPath::Bpf, FilterChoice::Eff(n)));
         let measured = compare(
             evidence,
             &mut conditions,

@@ -9,7 +9,9 @@
 use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::stats::us;
-use experiment::{BenchKind, Experiment, GatewayChoice, MachineLoad, ExperimentTask, Tuning, WayPair, round_trip};
+use experiment::{
+    BenchKind, Experiment, ExperimentTask, GatewayChoice, MachineLoad, Tuning, WayPair, round_trip,
+};
 
 use probe::LatencySummary;
 
@@ -62,7 +64,10 @@ pub(super) struct OverheadTimes {
 }
 
 /// Returns the time of a round trip in addition to both frames' time on the bus.
-pub(super) fn overhead(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<OverheadTimes, MissingEvidence> {
+pub(super) fn overhead(
+    evidence: &ClaimEvidence,
+    experiment: &Experiment,
+) -> Result<OverheadTimes, MissingEvidence> {
     let LatencySummary { p50, p99, max, .. } = evidence.summary(experiment)?;
     let results = evidence.results(experiment)?;
     let bus = round_trip::bus_time(results).ok_or_else(|| MissingEvidence {

@@ -35,7 +35,11 @@ const S1: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, _: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    _: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let points = evidence.points()?;
     let Some((last, before)) = points.split_last() else {
         return Err(MissingEvidence {
@@ -152,7 +156,7 @@ mod tests {
         assert_eq!(with(|n| papers(n).map(|t| t + n * n)), Differs);
         assert_eq!(with(|n| [300 * n, 280 * n, 500 * n, 400 * n]), Differs);
         assert_eq!(
-            S1.judge(&Evidence::default(), Extent::Quick).verdict,
+            S1.judge(&ClaimEvidence::default(), Extent::Quick).verdict,
             NotTestable
         );
     }

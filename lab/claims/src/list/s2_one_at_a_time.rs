@@ -39,7 +39,11 @@ fn papers() -> impl Iterator<Item = WayPair> {
     all.filter(|ways| ways.receive != ReceiveChoice::BusypollNoIrq)
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let p50 = |gateway| Ok(evidence.summary(&one_at_a_time(extent, gateway))?.p50);
     let kernel = p50(KERNEL)?;
     let mut conditions = Conditions::default();

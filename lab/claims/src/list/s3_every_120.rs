@@ -34,10 +34,12 @@ pub(super) fn papers(extent: Extent) -> impl Iterator<Item = WayPair> {
         matches!(
             (ways.receive, ways.transmit),
             (
-                Receive::Read | Receive::ReadNonblock | Receive::Ring,
-                Transmit::Write
-            ) | (Receive::ReadNonblock | Receive::Ring, Transmit::Ring)
-                | (Receive::Recvmmsg, _)
+                ReceiveChoice::Read | ReceiveChoice::ReadNonblock | ReceiveChoice::Ring,
+                TransmitChoice::Write
+            ) | (
+                ReceiveChoice::ReadNonblock | ReceiveChoice::Ring,
+                TransmitChoice::Ring
+            ) | (ReceiveChoice::Recvmmsg, _)
         )
     };
     let all = PAPER_NAMES.into_iter().map(|(_, ways)| ways);
@@ -71,7 +73,11 @@ pub(super) fn held(
     Ok(conditions.judge(format!("lost: {}", measured.join(", ")), ""))
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     held(evidence, extent, papers(extent))
 }
 

@@ -17,7 +17,10 @@ pub(super) const CLAIMS: &[Claim] = &[S4];
 const GROUPS: [(&str, &[GatewayChoice]); 3] = [
     (
         "read*-write",
-        &[READ_WRITE, user(ReceiveChoice::ReadNonblock, TransmitChoice::Write)],
+        &[
+            READ_WRITE,
+            user(ReceiveChoice::ReadNonblock, TransmitChoice::Write),
+        ],
     ),
     (
         "mmap*-write",
@@ -68,7 +71,11 @@ fn period(rate: &SearchedRate) -> f64 {
     }
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     let mut before = f64::INFINITY;
@@ -126,7 +133,11 @@ mod tests {
     fn papers(gateway: &GatewayChoice) -> f64 {
         match gateway {
             GatewayChoice::User(w) if w.transmit != TransmitChoice::Write => 90.0,
-            GatewayChoice::User(w) if matches!(w.receive, ReceiveChoice::Ring | ReceiveChoice::RingBusy) => 127.0,
+            GatewayChoice::User(w)
+                if matches!(w.receive, ReceiveChoice::Ring | ReceiveChoice::RingBusy) =>
+            {
+                127.0
+            }
             _ => 150.0,
         }
     }
@@ -139,7 +150,7 @@ mod tests {
         let slow = |g: &GatewayChoice| 2.0 * papers(g);
         assert_eq!(with(slow), Differs);
         assert_eq!(
-            S4.judge(&Evidence::default(), Extent::Quick).verdict,
+            S4.judge(&ClaimEvidence::default(), Extent::Quick).verdict,
             NotTestable
         );
     }

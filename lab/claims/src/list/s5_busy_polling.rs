@@ -33,7 +33,11 @@ const S5: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let p50 = |gateway| Ok(evidence.summary(&one_at_a_time(extent, gateway))?.p50);
     let (nonblock, busypoll, no_irq) = (p50(NONBLOCK)?, p50(BUSYPOLL)?, p50(NO_IRQ)?);
     let change = |new, old| 100.0 * (ratio(new, old) - 1.0);

@@ -61,12 +61,20 @@ fn needs(extent: Extent, least: GatewayChoice) -> Vec<Experiment> {
 }
 
 /// Returns the own shares of the gateway with the least software, of can-gw and of read-write.
-fn shares(evidence: &ClaimEvidence, extent: Extent, least: GatewayChoice) -> Result<(i64, i64, i64), MissingEvidence> {
+fn shares(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    least: GatewayChoice,
+) -> Result<(i64, i64, i64), MissingEvidence> {
     let of = |gateway| own(evidence, &one_at_a_time(extent, gateway));
     Ok((of(least)?, of(KERNEL)?, of(READ_WRITE)?))
 }
 
-fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn judge(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let (direct, kernel, user) = shares(evidence, extent, DIRECT)?;
     let mut conditions = Conditions::default();
     conditions.add(

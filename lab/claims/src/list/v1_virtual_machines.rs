@@ -19,7 +19,7 @@ use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
 use experiment::nested::{exits, exits_a_frame};
-use experiment::{BenchKind, Experiment, GatewayChoice, Nesting, ExperimentTask, round_trip};
+use experiment::{BenchKind, Experiment, ExperimentTask, GatewayChoice, Nesting, round_trip};
 
 pub(super) const CLAIMS: &[Claim] = &[V1, V2, V3, V4];
 pub(super) const BOUNDS: &[Claim] = &[O18, O19, O20, O21, O25];
@@ -204,7 +204,11 @@ fn added(
     Ok(of(way)?.p50 - of(Nesting::Native)?.p50)
 }
 
-fn native(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn native(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let experiment = over(extent, PLAIN, Nesting::Native, LONGEST);
     let both_ways = overhead(evidence, &experiment)?.p50 / 2;
     let frame = frame(evidence, &experiment)?;
@@ -220,7 +224,11 @@ fn native(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<Claim
     Ok(conditions.judge(format!("{} for both", us(both_ways)), ""))
 }
 
-fn constant(evidence: &ClaimEvidence, extent: Extent, way: Nesting) -> Result<ClaimJudgement, MissingEvidence> {
+fn constant(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    way: Nesting,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for kernel in kernels(extent) {
@@ -274,7 +282,11 @@ fn part(
     Ok(format!("{times:.3} ({} against {})", us(one), us(driver)))
 }
 
-fn fifth(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn fifth(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for kernel in kernels(extent) {
@@ -299,7 +311,11 @@ fn fifth(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJ
     Ok(conditions.judge(measured.join("; "), ""))
 }
 
-fn under_a_frame(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn under_a_frame(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let frame = frame(evidence, &over(extent, PLAIN, Nesting::Native, LONGEST))?;
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
@@ -318,7 +334,11 @@ fn under_a_frame(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Resul
     Ok(conditions.judge(measured.join("; "), "O24 and O27 measure the rate itself"))
 }
 
-fn no_exits(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn no_exits(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let experiment = over(extent, PLAIN, Nesting::Function, LONGEST);
     let counts: Vec<(&str, f64)> = exits(evidence.results(&experiment)?).collect();
     let count = |name: &str| counts.iter().find(|(kind, _)| *kind == name).map(|c| c.1);
@@ -344,7 +364,11 @@ fn uncounted(experiment: &Experiment) -> MissingEvidence {
     }
 }
 
-fn few_exits(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn few_exits(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let each = at_most_three(evidence, extent, Nesting::Host, &mut conditions)?;
     Ok(conditions.judge(format!("{each:.2}"), ""))
@@ -364,7 +388,11 @@ fn at_most_three(
     Ok(each)
 }
 
-fn own_monitor(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn own_monitor(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let measured = part(evidence, extent, Nesting::Own, 0.5, &mut conditions)?;
     let each = at_most_three(evidence, extent, Nesting::Own, &mut conditions)?;

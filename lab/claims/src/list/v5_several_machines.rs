@@ -183,7 +183,10 @@ fn unbounded(extent: Extent, way: Nesting, count: u8) -> Experiment {
 }
 
 /// Returns the figures of the other machines.
-fn others(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<OtherRoundTrips, MissingEvidence> {
+fn others(
+    evidence: &ClaimEvidence,
+    experiment: &Experiment,
+) -> Result<OtherRoundTrips, MissingEvidence> {
     beside(evidence.results(experiment)?).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
         why: "its results do not say what the other machines did".to_owned(),
@@ -196,7 +199,11 @@ fn unanswered(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<usize
     Ok(records.iter().filter(|r| r.status == Status::Lost).count())
 }
 
-fn interference(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn interference(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for count in counts(extent) {
@@ -225,7 +232,11 @@ fn interference(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result
     Ok(conditions.judge(measured.join("; "), ""))
 }
 
-fn one_frame(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn one_frame(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let count = most(extent);
     let natively = flooded(extent, Nesting::Native, count);
     let native = overhead(evidence, &natively)?.max;
@@ -253,7 +264,11 @@ fn one_frame(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<Cl
     ))
 }
 
-fn babble(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn babble(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let (mut measured, mut without) = (Vec::new(), Vec::new());
     for way in budgeted(extent).iter().copied() {
@@ -283,7 +298,11 @@ fn babble(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<Claim
     Ok(conditions.judge(measured.join("; "), &without.join(", ")))
 }
 
-fn line_rate(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn line_rate(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for way in [Nesting::Host, Nesting::Driver, Nesting::Function] {

@@ -18,7 +18,7 @@ use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
-use experiment::{Experiment, Nesting, ExperimentTask, round_trip};
+use experiment::{Experiment, ExperimentTask, Nesting, round_trip};
 
 pub(super) const CLAIMS: &[Claim] = &[V6];
 
@@ -70,7 +70,10 @@ pub(super) struct OwnTimes {
     pub(super) frame: i64,
 }
 
-pub(super) fn own(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<OwnTimes, MissingEvidence> {
+pub(super) fn own(
+    evidence: &ClaimEvidence,
+    experiment: &Experiment,
+) -> Result<OwnTimes, MissingEvidence> {
     let missing = |why: &str| MissingEvidence {
         experiment: experiment.name(),
         why: why.to_owned(),
@@ -92,7 +95,11 @@ pub(super) fn own(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<O
     })
 }
 
-fn near_native(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+fn near_native(
+    evidence: &ClaimEvidence,
+    extent: Extent,
+    _: DataPath,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for kernel in kernels(extent) {

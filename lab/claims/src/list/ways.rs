@@ -8,7 +8,10 @@
 
 use crate::extent::Extent;
 use crate::setups::board;
-use experiment::{Cpu, Experiment, GatewayChoice, TrafficPattern, Priority, ReceiveChoice, TransmitChoice, WayPair};
+use experiment::{
+    Cpu, Experiment, GatewayChoice, Priority, ReceiveChoice, TrafficPattern, TransmitChoice,
+    WayPair,
+};
 
 /// Returns a gateway in user space, for any of the lab's words.
 pub(super) const fn user(receive: ReceiveChoice, transmit: TransmitChoice) -> GatewayChoice {

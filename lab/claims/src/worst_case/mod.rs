@@ -18,8 +18,8 @@ pub(crate) use set::played;
 
 use crate::evidence::{ClaimEvidence, MissingEvidence};
 use analysis::{
-    Arrival, BusSpec, CompiledBus, GatewayHop, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder, MessagePlace,
-    BufferRefill, FrameShape,
+    Arrival, BufferRefill, BusSpec, CompiledBus, FrameShape, GatewayHop, LengthRule, LengthSearch,
+    Message, MessagePlace, Network, NodeSpec, SendOrder,
 };
 use experiment::under_test::sent_id;
 use experiment::{Experiment, TrafficPattern};
@@ -75,7 +75,11 @@ pub(crate) fn hold(
     held(&evidence.results(run)?.records, &waiting, own).map_err(none)
 }
 
-fn held(records: &[FrameRecord], waiting: &BTreeMap<CanId, Nanos>, own: Nanos) -> Result<BoundedFrame, String> {
+fn held(
+    records: &[FrameRecord],
+    waiting: &BTreeMap<CanId, Nanos>,
+    own: Nanos,
+) -> Result<BoundedFrame, String> {
     let mut held: Option<BoundedFrame> = None;
     let (mut frames, mut above) = (0, 0);
     for record in records {
@@ -116,7 +120,7 @@ fn waiting(run: &Experiment, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, Strin
     if run.log.is_some() {
         return of_set(&set::traffic()?, own);
     }
-    if matches!(run.traffic, Pattern::Period(_)) || run.payload > 8 {
+    if matches!(run.traffic, TrafficPattern::Period(_)) || run.payload > 8 {
         return Err("there is no model of this traffic".to_owned());
     }
     let shape = free(sent_id(run), usize::from(run.payload))?;

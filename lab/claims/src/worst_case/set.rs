@@ -1,7 +1,7 @@
 //! A message set of 40 messages, and a log of it for the timed bench.
 
 use super::{RouteTraffic, free, message};
-use experiment::{LogTraffic, LogSide};
+use experiment::{LogSide, LogTraffic};
 use frame::{CanId, Frame, Nanos};
 
 /// The number of messages.

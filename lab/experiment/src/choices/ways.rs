@@ -138,7 +138,10 @@ pub struct WayPair {
 
 /// The names of syscalls-2014, Table 3.1, and their equivalents here.
 pub const PAPER_NAMES: [(&str, WayPair); 10] = [
-    ("read-write", WayPair::of(ReceiveChoice::Read, TransmitChoice::Write)),
+    (
+        "read-write",
+        WayPair::of(ReceiveChoice::Read, TransmitChoice::Write),
+    ),
     (
         "readnb-write",
         WayPair::of(ReceiveChoice::ReadNonblock, TransmitChoice::Write),
@@ -151,9 +154,18 @@ pub const PAPER_NAMES: [(&str, WayPair); 10] = [
         "readbusynoirq-write",
         WayPair::of(ReceiveChoice::BusypollNoIrq, TransmitChoice::Write),
     ),
-    ("mmap-mmap", WayPair::of(ReceiveChoice::Ring, TransmitChoice::Ring)),
-    ("mmap-write", WayPair::of(ReceiveChoice::Ring, TransmitChoice::Write)),
-    ("mmapbusy-mmap", WayPair::of(ReceiveChoice::RingBusy, TransmitChoice::Ring)),
+    (
+        "mmap-mmap",
+        WayPair::of(ReceiveChoice::Ring, TransmitChoice::Ring),
+    ),
+    (
+        "mmap-write",
+        WayPair::of(ReceiveChoice::Ring, TransmitChoice::Write),
+    ),
+    (
+        "mmapbusy-mmap",
+        WayPair::of(ReceiveChoice::RingBusy, TransmitChoice::Ring),
+    ),
     (
         "mmapbusy-write",
         WayPair::of(ReceiveChoice::RingBusy, TransmitChoice::Write),
@@ -162,7 +174,10 @@ pub const PAPER_NAMES: [(&str, WayPair); 10] = [
         "readnb-mmap",
         WayPair::of(ReceiveChoice::ReadNonblock, TransmitChoice::Ring),
     ),
-    ("mmsg-mmsg", WayPair::of(ReceiveChoice::Recvmmsg, TransmitChoice::Sendmmsg)),
+    (
+        "mmsg-mmsg",
+        WayPair::of(ReceiveChoice::Recvmmsg, TransmitChoice::Sendmmsg),
+    ),
 ];
 
 impl WayPair {
@@ -236,7 +251,10 @@ mod tests {
     #[test]
     fn every_pair_has_a_word_of_its_own() {
         let words: BTreeSet<_> = WayPair::all().map(|ways| ways.to_string()).collect();
-        assert_eq!(words.len(), ReceiveChoice::ALL.len() * TransmitChoice::ALL.len());
+        assert_eq!(
+            words.len(),
+            ReceiveChoice::ALL.len() * TransmitChoice::ALL.len()
+        );
         for ways in WayPair::all() {
             assert_eq!(ways.to_string().parse(), Ok(ways));
         }

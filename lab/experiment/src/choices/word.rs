@@ -39,7 +39,11 @@ impl WordError {
 
 impl From<UnknownBench> for WordError {
     fn from(UnknownBench(text): UnknownBench) -> Self {
-        Self::unknown(&text, "bench", &BenchKind::ALL.map(BenchKind::name).join(", "))
+        Self::unknown(
+            &text,
+            "bench",
+            &BenchKind::ALL.map(BenchKind::name).join(", "),
+        )
     }
 }
 

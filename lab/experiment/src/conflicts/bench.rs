@@ -4,7 +4,7 @@ use super::Conflicts;
 use crate::choices::ExperimentTask;
 use crate::settings::Setting;
 use guest::machine::BenchKind;
-use probe::traffic::{TrafficPattern, SHORTEST_PAYLOAD};
+use probe::traffic::{SHORTEST_PAYLOAD, TrafficPattern};
 
 impl Conflicts<'_> {
     /// Checks the settings of frames.
@@ -69,8 +69,10 @@ impl Conflicts<'_> {
         let e = self.experiment;
         let timed = e.bench == BenchKind::Timed;
         self.refuse(
-            !matches!(e.bench, BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Timed)
-                && e.task == ExperimentTask::Gateway,
+            !matches!(
+                e.bench,
+                BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Timed
+            ) && e.task == ExperimentTask::Gateway,
             &[Setting::Bench],
             "no tester is on this bench: measure on kvaser, ctucan or timed",
         );
@@ -85,7 +87,9 @@ impl Conflicts<'_> {
             "the driver of CTU CAN FD came with Linux 5.19: --kernel 6.1 or newer",
         );
         self.refuse(
-            matches!(e.traffic, TrafficPattern::Load(_)) && !timed && e.task != ExperimentTask::Receive,
+            matches!(e.traffic, TrafficPattern::Load(_))
+                && !timed
+                && e.task != ExperimentTask::Receive,
             &[Setting::Traffic, Setting::Bench],
             "a share of the bus needs a bus that takes time: --bench timed, or period:MICROSECONDS",
         );

@@ -2,8 +2,8 @@
 
 use super::Conflicts;
 use crate::choices::{
-    FilterChoice, GatewayChoice, HopChoice, MachineLoad, MOST_FILTERS, ModifyChoice, Priority, ReceiveChoice, ExperimentTask, Tuning, VirtualKind,
-    WayPair,
+    ExperimentTask, FilterChoice, GatewayChoice, HopChoice, MOST_FILTERS, MachineLoad,
+    ModifyChoice, Priority, ReceiveChoice, Tuning, VirtualKind, WayPair,
 };
 use crate::settings::Setting;
 use guest::machine::{BenchKind, BitcanController};
@@ -36,7 +36,8 @@ impl Conflicts<'_> {
             })
         );
         self.refuse(
-            polled && (e.bench != BenchKind::Timed || e.cpu.controller() != BitcanController::Mscan),
+            polled
+                && (e.bench != BenchKind::Timed || e.cpu.controller() != BitcanController::Mscan),
             &[Setting::Gateway, Setting::Bench, Setting::Cpu],
             "a call can only poll a driver that reads frames in NAPI, as that of the mscan \
              controllers: --bench timed --cpu board",
@@ -70,7 +71,11 @@ impl Conflicts<'_> {
             );
         }
         let bare = e.gateway.is_bare();
-        let direct = bare || matches!(e.gateway, GatewayChoice::Direct { .. } | GatewayChoice::Chardev);
+        let direct = bare
+            || matches!(
+                e.gateway,
+                GatewayChoice::Direct { .. } | GatewayChoice::Chardev
+            );
         self.refuse(
             direct && e.bench != BenchKind::Timed,
             &[Setting::Gateway, Setting::Bench],

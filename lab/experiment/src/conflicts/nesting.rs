@@ -1,7 +1,10 @@
 //! The settings possible with inner machines.
 
 use super::Conflicts;
-use crate::choices::{GatewayChoice, Incident, MachineLoad, Machines, Nesting, MachineOrder, Priority, ExperimentTask, Tuning};
+use crate::choices::{
+    ExperimentTask, GatewayChoice, Incident, MachineLoad, MachineOrder, Machines, Nesting,
+    Priority, Tuning,
+};
 use crate::settings::Setting;
 use guest::machine::BenchKind;
 
@@ -82,14 +85,17 @@ impl Conflicts<'_> {
             );
         }
         self.refuse(
-            e.machines.order == MachineOrder::Fifo && e.gateway == GatewayChoice::Vm(Nesting::Function),
+            e.machines.order == MachineOrder::Fifo
+                && e.gateway == GatewayChoice::Vm(Nesting::Function),
             &[Setting::Order, Setting::Gateway],
             "a controller that shares itself orders by priority: vm:native, vm:host or vm:driver",
         );
         let budgets = matches!(
             (&e.gateway, e.machines.order),
-            (GatewayChoice::Vm(Nesting::Host | Nesting::Own), MachineOrder::Priority)
-                | (GatewayChoice::Vm(Nesting::Function), _)
+            (
+                GatewayChoice::Vm(Nesting::Host | Nesting::Own),
+                MachineOrder::Priority
+            ) | (GatewayChoice::Vm(Nesting::Function), _)
         );
         self.refuse(
             e.machines.budget > 0 && e.machines.count > 1 && !budgets,

@@ -1,7 +1,7 @@
 //! The tasks other than that of a gateway, and the kernel tuning possible for them.
 
 use super::Conflicts;
-use crate::choices::{GatewayChoice, Nesting, Priority, ExperimentTask, TransmitChoice, WayPair};
+use crate::choices::{ExperimentTask, GatewayChoice, Nesting, Priority, TransmitChoice, WayPair};
 use crate::settings::Setting;
 use guest::machine::{BenchKind, BitcanController};
 use probe::traffic::TrafficPattern;
@@ -124,7 +124,10 @@ impl Conflicts<'_> {
     pub(super) fn tuning(&mut self) {
         let e = self.experiment;
         let threads = e.is_rt() || e.boot.0.iter().any(|word| word == "threadirqs");
-        let sockets = matches!(e.bench, BenchKind::Timed | BenchKind::Kvaser | BenchKind::Ctucan);
+        let sockets = matches!(
+            e.bench,
+            BenchKind::Timed | BenchKind::Kvaser | BenchKind::Ctucan
+        );
         self.refuse(
             e.tuning.irq_thread.is_some() && !(threads && sockets),
             &[Setting::Tuning, Setting::Kernel, Setting::Boot],

@@ -113,7 +113,11 @@ pub(super) struct ObservedFrames {
     fifo: u64,
 }
 
-fn agree(experiment: &Experiment, observed: &ObservedFrames, counts: &GatewayCounts) -> Result<(), CountImbalance> {
+fn agree(
+    experiment: &Experiment,
+    observed: &ObservedFrames,
+    counts: &GatewayCounts,
+) -> Result<(), CountImbalance> {
     let wrong = |what, left: u64, right: u64| {
         Err(CountImbalance {
             what,

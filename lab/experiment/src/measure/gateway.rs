@@ -2,7 +2,9 @@
 
 use super::counts::GatewayCounts;
 use super::error::MeasureError;
-use crate::choices::{GatewayChoice, HopChoice, MOST_FILTERS, Priority, ReceiveChoice, VirtualKind};
+use crate::choices::{
+    GatewayChoice, HopChoice, MOST_FILTERS, Priority, ReceiveChoice, VirtualKind,
+};
 use crate::experiment::Experiment;
 use crate::under_test::{self, INCOMING, OUTGOING, SOCKET};
 use guest::machine::{BenchKind, GATEWAY_NAMESPACE as GATEWAY};
@@ -63,13 +65,15 @@ impl UnderTest {
             GatewayChoice::Vm(_) => Err(MeasureError::Run(
                 "nothing on the bench of inner machines is a gateway between two buses".to_owned(),
             )),
-            GatewayChoice::Baremetal { .. } | GatewayChoice::BaremetalIdeal => Err(MeasureError::Run(
-                "an image runs instead of a guest, not in one".to_owned(),
-            )),
+            GatewayChoice::Baremetal { .. } | GatewayChoice::BaremetalIdeal => Err(
+                MeasureError::Run("an image runs instead of a guest, not in one".to_owned()),
+            ),
             GatewayChoice::Ideal => {
                 match experiment.bench {
                     BenchKind::Timed | BenchKind::Vm => join_controllers()?,
-                    BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Vcan | BenchKind::None => take_over_card()?,
+                    BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Vcan | BenchKind::None => {
+                        take_over_card()?
+                    }
                 }
                 Ok(Self::None)
             }
@@ -203,7 +207,11 @@ pub(super) fn cangate_run(config: &str) -> Result<BackgroundProgram, MeasureErro
     write(TOML, config)?;
     // Of its output, only errors are of use here.
     let line = ["cangate", "run", "-q", TOML];
-    Ok(BackgroundProgram::start(Some(GATEWAY), &line, "/tmp/gateway")?)
+    Ok(BackgroundProgram::start(
+        Some(GATEWAY),
+        &line,
+        "/tmp/gateway",
+    )?)
 }
 
 /// Does the same; after its end its sums are in [`SUMS`].

@@ -1,6 +1,6 @@
 //! The counters of a gateway whose routes are in the kernel.
 
-use super::counts::{GatewayCounts, CountsError};
+use super::counts::{CountsError, GatewayCounts};
 use route::StopReason;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -20,7 +20,7 @@ use counts::GatewayCounts;
 pub use counts::CountsError;
 pub use error::MeasureError;
 
-use crate::choices::{GatewayChoice, MachineLoad, Nesting, ExperimentTask};
+use crate::choices::{ExperimentTask, GatewayChoice, MachineLoad, Nesting};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::plan::{bit_rate, plan};
@@ -34,7 +34,7 @@ use probe::traffic::TrafficPattern;
 use receiving::SharingPeer;
 use round_trip::RoundTrip;
 use std::time::Duration;
-use tester::{TimedBench, BusTimes, TesterInterfaces, LatencyMeasure, TesterOutcome, TestSetup};
+use tester::{BusTimes, LatencyMeasure, TestSetup, TesterInterfaces, TesterOutcome, TimedBench};
 
 /// A frame that is not back after this time is lost, ns (gateway-2011 §2.1).
 const TIMEOUT: u64 = 1_000_000_000;

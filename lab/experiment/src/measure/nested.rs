@@ -6,14 +6,14 @@
 //! own. It is the same for all ways, and the time that one way adds to another is in the round trip
 //! once for sending and once for receiving.
 
-use super::beside::{RunningSenders, MomentSpan, asks};
+use super::beside::{MomentSpan, RunningSenders, asks};
 use super::error::MeasureError;
 use super::gateway::write;
 use super::incident::{self, SeenIncident};
 use super::round_trip::{LOSS, PRIORITY, SETTLE, TRIPS, WARM_UP};
 use super::sharing::{self, CARD, INSIDE, OTHER_CARD, SharingMachines};
 use super::{TIMEOUT, blind_spots};
-use crate::choices::{GatewayChoice, Incident, Nesting, ExperimentTask};
+use crate::choices::{ExperimentTask, GatewayChoice, Incident, Nesting};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::nested::{self, PER_TRIP};

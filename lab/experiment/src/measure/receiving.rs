@@ -26,9 +26,9 @@ use guest::inner::ExitCounts;
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::output;
 use probe::traffic::{TrafficPattern, number_in};
-use probe::{RunDescription, IncomingFrame, FrameRecord, RunResults, Status};
+use probe::{FrameRecord, IncomingFrame, RunDescription, RunResults, Status};
 use std::time::Duration;
-use tester::{TestPlan, SentFrame, one_way};
+use tester::{SentFrame, TestPlan, one_way};
 
 /// The bus of the controller under test.
 const BUS: u8 = 0;

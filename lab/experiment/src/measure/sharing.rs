@@ -4,7 +4,7 @@
 use super::beside::LoadSender;
 use super::error::MeasureError;
 use super::gateway::{answers, cangate_run, cangate_run_to_the_end, file, write};
-use crate::choices::{Nesting, MachineOrder};
+use crate::choices::{MachineOrder, Nesting};
 use crate::experiment::Experiment;
 use crate::spec::BITRATE;
 use crate::under_test::sharing::{ANSWERS, CALL, port, virtio};
@@ -73,7 +73,10 @@ impl SharingMachines {
 }
 
 /// Starts all components that the experiment's way needs.
-pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<SharingMachines, MeasureError> {
+pub(super) fn start(
+    experiment: &Experiment,
+    nesting: Nesting,
+) -> Result<SharingMachines, MeasureError> {
     match nesting {
         Nesting::Native => native(experiment),
         Nesting::Card => Ok(SharingMachines::default()),
@@ -123,7 +126,8 @@ fn host(experiment: &Experiment, monitor: MonitorKind) -> Result<SharingMachines
         cangate_run(&config)?
     };
     answers(&mut gateway)?;
-    let mut machine = InnerMachine::start_by(monitor, "vm", &[InnerDevice::Virtio(virtio(None).into())])?;
+    let mut machine =
+        InnerMachine::start_by(monitor, "vm", &[InnerDevice::Virtio(virtio(None).into())])?;
     up(&mut machine)?;
     let mut sharing = SharingMachines {
         machine: Some(machine),

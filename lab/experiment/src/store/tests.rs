@@ -15,7 +15,10 @@ fn what_is_kept_is_found_and_nothing_else() {
     let versions = fake::versions();
     assert!(matches!(store.find(&e, &versions), StoredResult::Absent));
     let path = store.keep(&e, &made(&e)).unwrap();
-    assert!(matches!(store.find(&e, &versions), StoredResult::Results(_)));
+    assert!(matches!(
+        store.find(&e, &versions),
+        StoredResult::Results(_)
+    ));
     // Another cangate, another kernel package: not the requested versions.
     let newer = [("qemu".to_owned(), "12".to_owned())];
     let StoredResult::Stale(why) = store.find(&e, &newer) else {
@@ -28,7 +31,10 @@ fn what_is_kept_is_found_and_nothing_else() {
         ..e.clone()
     };
     fs::copy(&path, store.path(&other)).unwrap();
-    assert!(matches!(store.find(&other, &versions), StoredResult::Stale(_)));
+    assert!(matches!(
+        store.find(&other, &versions),
+        StoredResult::Stale(_)
+    ));
 }
 
 #[test]
@@ -102,7 +108,10 @@ fn what_is_half_written_never_counts_and_is_cleared_away() {
     assert!(ResultStore::read_only(dir.path()).all().unwrap().is_empty());
     let store = ResultStore::open(dir.path()).unwrap();
     assert!(!half.exists());
-    assert!(matches!(store.find(&e, &fake::versions()), StoredResult::Absent));
+    assert!(matches!(
+        store.find(&e, &fake::versions()),
+        StoredResult::Absent
+    ));
 }
 
 #[test]
@@ -119,6 +128,9 @@ fn a_full_disk_says_so() {
     std::os::unix::fs::symlink("/dev/full", &partial).unwrap();
     let error = store.keep(&e, &made(&e)).unwrap_err();
     assert!(matches!(error, StoreError::Full(_)), "{error}");
-    assert!(matches!(store.find(&e, &fake::versions()), StoredResult::Absent));
+    assert!(matches!(
+        store.find(&e, &fake::versions()),
+        StoredResult::Absent
+    ));
     assert!(!partial.exists());
 }

@@ -40,7 +40,9 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
         | GatewayChoice::Chardev
         | GatewayChoice::Baremetal { .. } => Ok(gateway_toml(experiment).unwrap_or_default()),
         GatewayChoice::Vm(nesting) => Ok(sharing::file(*nesting, experiment.machines)),
-        GatewayChoice::Ideal | GatewayChoice::BaremetalIdeal | GatewayChoice::None => Ok(String::new()),
+        GatewayChoice::Ideal | GatewayChoice::BaremetalIdeal | GatewayChoice::None => {
+            Ok(String::new())
+        }
     }
 }
 

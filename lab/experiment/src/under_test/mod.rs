@@ -13,12 +13,17 @@ pub use routes::{routes, sent_id};
 mod tests {
     use super::*;
     use crate::arbitrary::any_experiment;
-    use crate::choices::{Cpu, FilterChoice, GatewayChoice, HopChoice, ModifyChoice, Priority, ExperimentTask, Tuning, VirtualKind};
+    use crate::choices::{
+        Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, ModifyChoice, Priority,
+        Tuning, VirtualKind,
+    };
     use crate::experiment::Experiment;
     use crate::settings::Setting;
     use frame::CanId;
     use proptest::prelude::*;
-    use route::{FrameArrival, ForwardedCopy, PortId, RouteId, DecisionSink, StopReason, RoutingTable};
+    use route::{
+        DecisionSink, ForwardedCopy, FrameArrival, PortId, RouteId, RoutingTable, StopReason,
+    };
 
     fn experiment(words: &[(Setting, &str)]) -> Experiment {
         Experiment::from_words(words.iter().copied()).unwrap()
@@ -202,7 +207,10 @@ mod tests {
             GatewayChoice::Direct { .. } | GatewayChoice::Chardev | GatewayChoice::Baremetal { .. }
         );
         if e.gateway.is_bare() {
-            (e.load, e.boot) = (crate::choices::MachineLoad::None, crate::choices::Boot::default());
+            (e.load, e.boot) = (
+                crate::choices::MachineLoad::None,
+                crate::choices::Boot::default(),
+            );
         }
         if e.hops != HopChoice::NONE && devices {
             e.gateway = GatewayChoice::Bpf;

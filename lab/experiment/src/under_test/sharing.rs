@@ -3,7 +3,7 @@
 
 use super::files::SOCKET;
 use super::interfaces::INCOMING;
-use crate::choices::{Machines, Nesting, MachineOrder};
+use crate::choices::{MachineOrder, Machines, Nesting};
 
 /// The identifiers that the machine that asks receives, where others send at the same time: the
 /// answers are among them.

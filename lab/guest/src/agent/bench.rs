@@ -22,7 +22,7 @@ pub(super) fn up(orders: &BenchOrders) -> Result<(), AgentError> {
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     if matches!(
         orders.bench,
-        Bench::Kvaser | Bench::Ctucan | Bench::Timed | Bench::Vm
+        BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Timed | BenchKind::Vm
     ) || orders.ethernet
     {
         ip(&format!("netns add {GATEWAY}"))?;

@@ -6,7 +6,7 @@ use super::system::{port_both_ways, serial_line};
 use crate::inner::parts::ORDER;
 use crate::inner::request::InnerRequest;
 use crate::program;
-use crate::wire::{LONGEST, WirePiece, PieceReader};
+use crate::wire::{LONGEST, PieceReader, WirePiece};
 use crate::with_causes;
 use std::fs::{self, File};
 use std::io::{self, Read};

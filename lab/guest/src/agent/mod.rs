@@ -99,7 +99,11 @@ fn serve<T: AgentTasks>(tasks: &T) -> Result<(), AgentError> {
     })
 }
 
-fn job<T: AgentTasks>(orders: &BenchOrders, tasks: &T, outputs: &mut JobOutputs) -> Result<i32, AgentError> {
+fn job<T: AgentTasks>(
+    orders: &BenchOrders,
+    tasks: &T,
+    outputs: &mut JobOutputs,
+) -> Result<i32, AgentError> {
     if orders.pause {
         pause::pause()?;
     }

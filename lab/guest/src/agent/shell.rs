@@ -6,7 +6,7 @@ use super::outputs::JobOutputs;
 use super::system::input_port;
 use crate::keyboard::KeyInput;
 use crate::machine::TerminalSize;
-use crate::wire::{WirePiece, PieceReader};
+use crate::wire::{PieceReader, WirePiece};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::{self, File, OpenOptions};
@@ -22,7 +22,10 @@ use std::time::Duration;
 const TERMINFO: &str = "/run/terminfo";
 
 /// Runs the shell to its end.
-pub(super) fn run(terminal: Option<TerminalSize>, outputs: &mut JobOutputs) -> Result<i32, AgentError> {
+pub(super) fn run(
+    terminal: Option<TerminalSize>,
+    outputs: &mut JobOutputs,
+) -> Result<i32, AgentError> {
     let port = input_port()?;
     outputs.hand_out(&WirePiece::Listening)?;
     match terminal {

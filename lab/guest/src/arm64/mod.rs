@@ -87,7 +87,12 @@ impl Lab {
 }
 
 /// Returns QEMU's command line.
-fn arguments(qemu: &PackageTree, system: &RootSystem, folder: &RunFolder, halt: &Path) -> Vec<String> {
+fn arguments(
+    qemu: &PackageTree,
+    system: &RootSystem,
+    folder: &RunFolder,
+    halt: &Path,
+) -> Vec<String> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let mut all: Vec<String> =
         "-nodefaults -no-user-config -display none -nic none -no-reboot -run-with exit-with-parent=on"

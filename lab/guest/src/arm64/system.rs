@@ -2,7 +2,7 @@
 
 use crate::architecture::Architecture;
 use crate::error::Error;
-use crate::fetch::{self, TreeRecipe, PackageTree};
+use crate::fetch::{self, PackageTree, TreeRecipe};
 use crate::kernels::DebianRelease;
 use crate::lab::Lab;
 use crate::progress::ProgressReport;

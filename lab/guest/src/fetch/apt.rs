@@ -385,7 +385,11 @@ fn parse_uri(line: &str) -> Option<DebianPackage> {
 }
 
 /// Returns the file that apt-get made of a package.
-fn file_of(folder: &Path, architecture: Architecture, package: &DebianPackage) -> Result<PathBuf, Error> {
+fn file_of(
+    folder: &Path,
+    architecture: Architecture,
+    package: &DebianPackage,
+) -> Result<PathBuf, Error> {
     let stem = format!("{}_{}_", package.name, package.version.replace(':', "%3a"));
     [architecture.debian(), "all"]
         .into_iter()

@@ -59,7 +59,9 @@ impl CpioArchive {
 
     fn put_folder(&mut self, name: &str) {
         if !name.is_empty() {
-            self.entries.entry(name.to_owned()).or_insert(ArchiveEntry::Folder);
+            self.entries
+                .entry(name.to_owned())
+                .or_insert(ArchiveEntry::Folder);
         }
     }
 

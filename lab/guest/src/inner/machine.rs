@@ -6,7 +6,7 @@ use super::monitor::{AGENT, LINE, MEMORY, MonitorKind, own};
 use super::parts::{FOLDER, IMAGE, LOADER, QEMU, VMLINUX};
 use super::request::InnerRequest;
 use crate::program::{self, BackgroundProgram, ProgramError};
-use crate::wire::{WirePiece, PieceReader, WireError, write_piece};
+use crate::wire::{PieceReader, WireError, WirePiece, write_piece};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
@@ -135,7 +135,11 @@ impl InnerMachine {
     ///
     /// # Errors
     /// [`InnerError`].
-    pub fn start_by(monitor: MonitorKind, name: &str, devices: &[InnerDevice]) -> Result<Self, InnerError> {
+    pub fn start_by(
+        monitor: MonitorKind,
+        name: &str,
+        devices: &[InnerDevice],
+    ) -> Result<Self, InnerError> {
         let (socket, console) = (agent(name), console(name));
         let words = match monitor {
             MonitorKind::Qemu => arguments(&socket, &console, devices),
@@ -525,8 +529,9 @@ mod tests {
 
     #[test]
     fn exits_are_counted_from_then_on() {
-        let of =
-            |all: &[(&str, u64)]| ExitCounts(all.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect());
+        let of = |all: &[(&str, u64)]| {
+            ExitCounts(all.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect())
+        };
         let before = of(&[("exits", 5), ("io_exits", 2)]);
         let now = of(&[("exits", 9), ("io_exits", 2), ("mmio_exits", 4)]);
         let since = now.since(&before);

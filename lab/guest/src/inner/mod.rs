@@ -14,5 +14,5 @@ mod monitor;
 pub(crate) mod parts;
 pub(crate) mod request;
 
-pub use machine::{InnerDevice, ExitCounts, InnerError, InnerMachine, ProgramRun};
+pub use machine::{ExitCounts, InnerDevice, InnerError, InnerMachine, ProgramRun};
 pub use monitor::MonitorKind;

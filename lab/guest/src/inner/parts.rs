@@ -3,7 +3,7 @@
 
 use crate::cache::CacheFolder;
 use crate::error::Error;
-use crate::fetch::{RECORD, PackageTree};
+use crate::fetch::{PackageTree, RECORD};
 use crate::image::{self, FileBytes, InTree, LAB};
 use crate::own::{self, GuestPrograms};
 use crate::progress::ProgressReport;
@@ -78,7 +78,10 @@ pub(crate) fn inner(from: &InnerSources<'_>) -> Result<InnerFiles, Error> {
 
     let mut files = qemu(from.qemu)?;
     let mut put = |name: &str, path: &Path| {
-        files.push((format!("{FOLDER}/{name}"), FileBytes::File(path.to_path_buf())));
+        files.push((
+            format!("{FOLDER}/{name}"),
+            FileBytes::File(path.to_path_buf()),
+        ));
     };
     put(VMLINUX, from.vmlinux);
     put(IMAGE, &image);

@@ -4,7 +4,7 @@
 use super::ModulePlace;
 use crate::architecture::Architecture;
 use crate::error::{Error, tail};
-use crate::fetch::{self, TreeRecipe, PackageTree};
+use crate::fetch::{self, PackageTree, TreeRecipe};
 use crate::own;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ pub use ours::Module;
 use crate::architecture::Architecture;
 use crate::cache::CacheFolder;
 use crate::error::{Error, tail};
-use crate::fetch::{self, TreeRecipe, PackageTree};
+use crate::fetch::{self, PackageTree, TreeRecipe};
 use crate::kernels::Kernel;
 use crate::progress::ProgressReport;
 use crate::trees::KernelTree;

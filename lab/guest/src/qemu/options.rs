@@ -96,7 +96,8 @@ impl QemuOptions<'_> {
                 add(&["-cpu", "max", "-rtc", "base=utc"]);
             }
         }
-        if let (BenchKind::Vm, TimeMode::Virtual { .. } | TimeMode::Real) = (self.bench, self.time) {
+        if let (BenchKind::Vm, TimeMode::Virtual { .. } | TimeMode::Real) = (self.bench, self.time)
+        {
             // AMD's virtualization with nested paging, which TCG emulates.
             add(&["-cpu", "qemu64,+npt"]);
         }
@@ -141,7 +142,7 @@ impl QemuOptions<'_> {
         add(&["-device", "pvpanic", "-action", "panic=pause"]);
         add(&["-chardev", "stdio,id=monitor,signal=off"]);
         add(&["-object", "monitor-qmp,id=qmp,chardev=monitor"]);
-        if matches!(self.bench, Bench::Kvaser | Bench::Ctucan) {
+        if matches!(self.bench, BenchKind::Kvaser | BenchKind::Ctucan) {
             add(&["-object", "can-bus,id=b0", "-object", "can-bus,id=b1"]);
         }
         if self.bench == BenchKind::Vm {
@@ -216,7 +217,7 @@ impl QemuOptions<'_> {
         let mut line = "console=ttyS0 quiet panic=-1 nokaslr norandmaps cryptomgr.notests \
                         net.ifnames=0 rdinit=/lab/cangate-lab"
             .to_owned();
-        if !matches!(self.time, Time::Virtual { .. }) {
+        if !matches!(self.time, TimeMode::Virtual { .. }) {
             // A busy host delivers late the interrupts with which the kernel checks its timer, and
             // the kernel then assumes that the timer is broken ("IO-APIC + timer doesn't work").
             line.push_str(" no_timer_check");
@@ -307,7 +308,7 @@ mod tests {
         assert!(!exact.contains("no_timer_check"), "{exact}");
         for time in [TimeMode::Real, TimeMode::Fast { cpus: 2 }] {
             assert!(
-                arguments(Bench::Vcan, false, time)
+                arguments(BenchKind::Vcan, false, time)
                     .join(" ")
                     .contains("no_timer_check")
             );

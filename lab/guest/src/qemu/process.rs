@@ -1,12 +1,12 @@
 //! The QEMU process: start, supervision, end.
 
-use super::monitor::{QemuMonitor, MonitorError};
+use super::monitor::{MonitorError, QemuMonitor};
 use super::options::{QemuOptions, module_folder};
 use super::patience::{ProgressTimeout, processor_time};
 use crate::error::{Error, tail};
 use crate::fetch::PackageTree;
 use crate::progress::OutputSink;
-use crate::wire::{WirePiece, PieceReader, WireError};
+use crate::wire::{PieceReader, WireError, WirePiece};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Read;
@@ -58,7 +58,11 @@ pub(crate) struct QemuProcess {
 
 impl QemuProcess {
     /// Starts QEMU out of its tree. Only the calling thread may end it: see `exit-with-parent`.
-    pub(crate) fn start(tree: &PackageTree, options: &QemuOptions<'_>, words: &Path) -> Result<Self, Error> {
+    pub(crate) fn start(
+        tree: &PackageTree,
+        options: &QemuOptions<'_>,
+        words: &Path,
+    ) -> Result<Self, Error> {
         let mut command = tree
             .command("qemu-system-x86_64")
             .ok_or_else(|| Error::Incomplete {

@@ -104,7 +104,11 @@ impl TesterWire for PaperBench {
         Ok(())
     }
 
-    fn receive(&mut self, side: TesterSide, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> Result<usize, RunFault> {
+    fn receive(
+        &mut self,
+        side: TesterSide,
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
+    ) -> Result<usize, RunFault> {
         self.now += 1_000;
         let mut n = 0;
         while n < BATCH {
@@ -145,7 +149,11 @@ impl TesterWire for PaperBench {
     }
 }
 
-fn run(paper: &mut PaperBench, pattern: TrafficPattern, frames: u32) -> (FateRecorder, PlayedCounts) {
+fn run(
+    paper: &mut PaperBench,
+    pattern: TrafficPattern,
+    frames: u32,
+) -> (FateRecorder, PlayedCounts) {
     let traffic = PlanSource::from(pattern);
     let plan = TestPlan {
         traffic: traffic.clone(),
@@ -164,7 +172,10 @@ fn counts(recorder: &FateRecorder) -> FateCounts {
 
 fn latencies(recorder: &FateRecorder) -> Vec<i64> {
     let (records, _) = recorder.finish(LatencyMeasure::Gateway);
-    records.iter().filter_map(probe::FrameRecord::latency).collect()
+    records
+        .iter()
+        .filter_map(probe::FrameRecord::latency)
+        .collect()
 }
 
 #[test]
@@ -240,7 +251,11 @@ impl TesterWire for MuteBench {
     fn send(&mut self, frame: &Frame) -> Result<(), UnsentReason> {
         self.0.send(frame)
     }
-    fn receive(&mut self, side: TesterSide, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> Result<usize, RunFault> {
+    fn receive(
+        &mut self,
+        side: TesterSide,
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
+    ) -> Result<usize, RunFault> {
         if side == TesterSide::Reference {
             return Ok(0);
         }
@@ -296,7 +311,10 @@ fn an_interface_that_goes_down_ends_the_run_and_keeps_what_was_seen() {
         let mut paper = PaperBench::new(|_| vec![30_000]);
         paper.down_at = Some(10);
         let (recorder, played) = run(&mut paper, pattern, 100);
-        assert!(matches!(played.failure, Some(RunFault::Down(_))), "{pattern}");
+        assert!(
+            matches!(played.failure, Some(RunFault::Down(_))),
+            "{pattern}"
+        );
         let counts = counts(&recorder);
         assert!(counts.received >= 4, "{pattern}: {counts:?}");
         assert_eq!(counts.not_tried, 90, "{pattern}: {counts:?}");
@@ -356,10 +374,10 @@ proptest! {
         let n = treated.len() as u32;
         let copy = treated.clone();
         let mut paper = PaperBench::new(move |i| copy[i as usize].clone());
-        let pattern = [Pattern::OneAtATime, Pattern::Period(300_000), Pattern::Flood][kind];
+        let pattern = [TrafficPattern::OneAtATime, TrafficPattern::Period(300_000), TrafficPattern::Flood][kind];
         let (recorder, played) = run(&mut paper, pattern, n);
         prop_assert!(played.failure.is_none());
-        let (records, counts) = recorder.finish(Measure::Gateway);
+        let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
         let passed = treated.iter().filter(|t| !t.is_empty()).count() as u64;
         let twice = treated.iter().filter(|t| t.len() > 1).count() as u64;
         prop_assert_eq!(counts.received, passed);

@@ -176,9 +176,9 @@ fn measures_of_the_self_check() {
     let duration = wire::length(frame.view()).unwrap().duration(rate, false) as i64;
     recorder.outgoing(&frame, in_at(0) + 300, None);
     let latency = |measure| recorder.finish(measure).0[0].latency().unwrap();
-    assert_eq!(latency(Measure::Difference), 300);
-    assert_eq!(latency(Measure::Sending), 100_300 - duration);
-    assert_eq!(latency(Measure::Gateway), 300 - duration);
+    assert_eq!(latency(LatencyMeasure::Difference), 300);
+    assert_eq!(latency(LatencyMeasure::Sending), 100_300 - duration);
+    assert_eq!(latency(LatencyMeasure::Gateway), 300 - duration);
 }
 
 #[test]
@@ -264,7 +264,7 @@ proptest! {
                 }
             }
         }
-        let (records, counts) = recorder.finish(Measure::Gateway);
+        let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
         prop_assert_eq!(counts.planned, counts.sent + counts.never_in + counts.not_tried);
         prop_assert_eq!(counts.sent, counts.received + counts.lost);
         prop_assert_eq!(counts.duplicated, doubles);
@@ -318,7 +318,7 @@ proptest! {
                 _ => { recorder.outgoing(&frame, at, None); }
             }
         }
-        for measure in [Measure::Gateway, Measure::Difference, Measure::Sending] {
+        for measure in [LatencyMeasure::Gateway, LatencyMeasure::Difference, LatencyMeasure::Sending] {
             let (records, c) = recorder.finish(measure);
             prop_assert_eq!(c.planned, c.sent + c.never_in + c.not_tried);
             prop_assert_eq!(c.sent, c.received + c.lost);

@@ -64,9 +64,9 @@ mod tests {
         assert!((fit.per_frame_ns - 250.0).abs() < 1e-6, "{fit:?}");
         assert!((fit.fixed_ns - 900.0).abs() < 1e-3, "{fit:?}");
         assert!(fit.residual < 1e-9);
-        assert_eq!(Fit::through(&line[..1]), None);
-        assert_eq!(Fit::through(&[(5, 10), (5, 20)]), None);
-        assert_eq!(Fit::through(&[]), None);
+        assert_eq!(LinearFit::through(&line[..1]), None);
+        assert_eq!(LinearFit::through(&[(5, 10), (5, 20)]), None);
+        assert_eq!(LinearFit::through(&[]), None);
     }
 
     /// One per cent at the longest burst does not hide the cost of a call.
@@ -90,7 +90,7 @@ mod tests {
             slope in -0.1f64..0.1, height in -0.1f64..0.1,
         ) {
             let points: Vec<_> = (1u32..).zip(times).collect();
-            let fit = Fit::through(&points).unwrap();
+            let fit = LinearFit::through(&points).unwrap();
             let sum = |a: f64, b: f64| -> f64 {
                 let off = |&(n, t): &(u32, u64)| 1.0 - (a + b * f64::from(n)) / t as f64;
                 points.iter().map(|p| off(p) * off(p)).sum()

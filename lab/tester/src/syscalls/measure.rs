@@ -3,7 +3,7 @@
 use super::error::BurstError;
 use super::fit::LinearFit;
 use super::sockets::{BurstPlace, SendWatcher, is_virtual, patience};
-use super::ways::{WayDirection, FrameMover, WayRefusal, WAYS, SyscallWay};
+use super::ways::{FrameMover, SyscallWay, WAYS, WayDirection, WayRefusal};
 use super::{MOST_BURST, steps};
 use frame::{CanId, Nanos};
 use linux::Errno;
@@ -79,7 +79,11 @@ pub struct SyscallResults {
 ///
 /// # Errors
 /// [`BurstError`]. A way that this kernel or this interface does not have is a row with the reason.
-pub fn measure(interface: &str, most: Option<u32>, id: CanId) -> Result<SyscallResults, BurstError> {
+pub fn measure(
+    interface: &str,
+    most: Option<u32>,
+    id: CanId,
+) -> Result<SyscallResults, BurstError> {
     if let Some(most) = most.filter(|most| !(1..=MOST_BURST).contains(most)) {
         return Err(BurstError::Frames(most));
     }
@@ -219,7 +223,11 @@ fn times(place: &BurstPlace<'_>, way: &SyscallWay) -> Result<Times, WayRefusal> 
     Ok((medians, mover.remark()))
 }
 
-type Ends<'a> = (&'a mut dyn FrameMover, &'a mut OtherEnd, &'a mut SendWatcher);
+type Ends<'a> = (
+    &'a mut dyn FrameMover,
+    &'a mut OtherEnd,
+    &'a mut SendWatcher,
+);
 
 /// Times the reception of a burst that is waiting at the socket. The kernel may have left its
 /// delivery to `ksoftirqd`: in that case the burst is not yet complete, and does not count.
@@ -270,7 +278,12 @@ fn sent(
     Ok(ns)
 }
 
-fn timed(place: &BurstPlace<'_>, way: &SyscallWay, mover: &mut dyn FrameMover, n: u32) -> Result<Nanos, WayRefusal> {
+fn timed(
+    place: &BurstPlace<'_>,
+    way: &SyscallWay,
+    mover: &mut dyn FrameMover,
+    n: u32,
+) -> Result<Nanos, WayRefusal> {
     let start = clock_gettime(ClockId::Monotonic);
     let done = mover.move_frames(n);
     let end = clock_gettime(ClockId::Monotonic);
@@ -333,7 +346,7 @@ mod tests {
         let ratios: Vec<_> = rows.iter().map(|row| (row.direction, row.ratio)).collect();
         let first_send = rows.iter().position(|r| r.direction == WayDirection::Send);
         let first_send = first_send.unwrap();
-        assert_eq!(ratios[1], (Direction::Receive, None), "it was refused");
+        assert_eq!(ratios[1], (WayDirection::Receive, None), "it was refused");
         for (i, (direction, ratio)) in ratios.into_iter().enumerate() {
             let reference = match direction {
                 WayDirection::Receive => 1,

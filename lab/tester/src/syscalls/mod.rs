@@ -22,7 +22,7 @@ mod ways;
 
 pub use error::BurstError;
 pub use fit::LinearFit;
-pub use measure::{SyscallResults, BurstPoint, WayRow, measure};
+pub use measure::{BurstPoint, SyscallResults, WayRow, measure};
 pub use ways::WayDirection;
 
 /// The maximum number of frames of a burst: the papers'.

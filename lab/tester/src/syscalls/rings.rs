@@ -5,7 +5,7 @@ use super::sockets::BurstPlace;
 use super::ways::{FrameMover, WayRefusal};
 use linux::Errno;
 use linux::can::layout::CLASSIC_SIZE;
-use linux::packet::{FrameProtocol, RxRing, PacketSocket, TxRing};
+use linux::packet::{FrameProtocol, PacketSocket, RxRing, TxRing};
 use std::time::{Duration, Instant};
 
 /// The maximum number of slots of a sending ring: beyond that, the kernel needs larger contiguous

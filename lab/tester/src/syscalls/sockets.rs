@@ -3,7 +3,7 @@
 use super::error::BurstError;
 use frame::{CanId, Frame};
 use linux::can::layout::{CLASSIC_SIZE, encode};
-use linux::can::{ArrivedFrame, CanFilter, FrameOptions, FrameSocket, OpenError, CanSocket};
+use linux::can::{ArrivedFrame, CanFilter, CanSocket, FrameOptions, FrameSocket, OpenError};
 use linux::link::NetLink;
 use linux::{Errno, PollSet};
 use std::time::{Duration, Instant};

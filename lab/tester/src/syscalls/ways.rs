@@ -8,7 +8,7 @@ use linux::Errno;
 use linux::can::CanSocket;
 use linux::can::layout::CLASSIC_SIZE;
 use linux::mmsg::{MOST_A_CALL, PreparedDatagrams};
-use linux::uring::{UringInbox, MOST_A_CHAIN, UringOutbox, UringUnavailable};
+use linux::uring::{MOST_A_CHAIN, UringInbox, UringOutbox, UringUnavailable};
 use serde::Serialize;
 use std::time::Duration;
 

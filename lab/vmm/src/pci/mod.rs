@@ -5,7 +5,7 @@ mod config;
 mod msix;
 mod root;
 
-pub(crate) use config::{PciConfig, BarSpace};
+pub(crate) use config::{BarSpace, PciConfig};
 pub use msix::MsixMessage;
-pub(crate) use msix::{MsixTable, InterruptWires};
+pub(crate) use msix::{InterruptWires, MsixTable};
 pub(crate) use root::{ADDRESS, DATA, PciFunction, PciRoot};

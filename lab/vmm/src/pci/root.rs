@@ -146,7 +146,9 @@ mod tests {
     }
 
     fn root() -> PciRoot<TestFunction> {
-        PciRoot::new(vec![TestFunction(PciConfig::new(0x1AF4, 0x1064, [0; 3], 1))])
+        PciRoot::new(vec![TestFunction(PciConfig::new(
+            0x1AF4, 0x1064, [0; 3], 1,
+        ))])
     }
 
     fn read(root: &mut PciRoot<TestFunction>, slot: u32, at: u32, len: usize) -> Vec<u8> {

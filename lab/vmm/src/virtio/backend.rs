@@ -1,7 +1,7 @@
 //! The other process: a port of kind `virtio` of a `cangate run`, by vhost-user.
 
 use super::QUEUES;
-use super::queue::{self, QueueParts, DriverQueue};
+use super::queue::{self, DriverQueue, QueueParts};
 use super::transport::DeviceBackend;
 use super::wiring::DeviceEvents;
 use crate::error::VmmError;

@@ -1,11 +1,11 @@
 //! The PCI device around a transport: the addresses of its registers (virtio 1.4, §4.1.4), its
 //! interrupts, and the ports by which its queues are kicked.
 
-use super::access::{ConfigAccess, AccessTarget, MOST};
+use super::access::{AccessTarget, ConfigAccess, MOST};
 use super::transport::{self, DeviceBackend, VirtioTransport};
 use super::wiring::KickSink;
 use super::{QUEUES, VECTORS};
-use crate::pci::{PciConfig, PciFunction, MsixTable, BarSpace, InterruptWires};
+use crate::pci::{BarSpace, InterruptWires, MsixTable, PciConfig, PciFunction};
 
 /// Virtio's vendor, and the first number of its modern devices (§4.1.2.1); a virtio CAN device has
 /// number 36.
@@ -282,7 +282,11 @@ mod tests {
     }
 
     fn device() -> CanDevice<FakeBackend, FakeLines> {
-        CanDevice::new(InitialPlace::of(0), FakeBackend::default(), FakeLines::default())
+        CanDevice::new(
+            InitialPlace::of(0),
+            FakeBackend::default(),
+            FakeLines::default(),
+        )
     }
 
     /// Returns the capabilities as a driver finds them: number, offset.

@@ -1,7 +1,7 @@
 //! The registers by which a driver sets a device up: `struct virtio_pci_common_cfg` (virtio 1.4,
 //! §4.1.4.3).
 
-use super::queue::{LONGEST, NO_VECTOR, DriverQueue};
+use super::queue::{DriverQueue, LONGEST, NO_VECTOR};
 use super::{QUEUES, VECTORS};
 
 /// `VIRTIO_F_VERSION_1`.
@@ -303,11 +303,19 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::virtio) fn long(transport: &mut VirtioTransport<FakeBackend>, at: usize, value: u32) {
+    pub(in crate::virtio) fn long(
+        transport: &mut VirtioTransport<FakeBackend>,
+        at: usize,
+        value: u32,
+    ) {
         transport.write(at, &value.to_le_bytes());
     }
 
-    pub(in crate::virtio) fn word(transport: &mut VirtioTransport<FakeBackend>, at: usize, value: u16) {
+    pub(in crate::virtio) fn word(
+        transport: &mut VirtioTransport<FakeBackend>,
+        at: usize,
+        value: u16,
+    ) {
         transport.write(at, &value.to_le_bytes());
     }
 

@@ -6,7 +6,7 @@ use super::{QUEUES, VECTORS};
 use crate::error::{VmmError, kvm, system};
 use crate::interrupts::InterruptRoutes;
 use crate::machine::EndNotice;
-use crate::pci::{MsixMessage, InterruptWires};
+use crate::pci::{InterruptWires, MsixMessage};
 use kvm_ioctls::{IoEventAddress, NoDatamatch, VmFd};
 use linux::{Errno, PollSet};
 use std::os::fd::AsRawFd;

@@ -5,7 +5,7 @@ use super::{AssessedBus, MISSED};
 use analysis::Message;
 use console::Failure;
 use frame::{CanId, Nanos};
-use probe::{RunDescription, FrameRecord, RunResults};
+use probe::{FrameRecord, RunDescription, RunResults};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -137,7 +137,13 @@ impl CheckedLog {
         })
     }
 
-    fn add(&mut self, all: &[AssessedBus<'_>], results: &RunResults, record: &FrameRecord, delay: Nanos) {
+    fn add(
+        &mut self,
+        all: &[AssessedBus<'_>],
+        results: &RunResults,
+        record: &FrameRecord,
+        delay: Nanos,
+    ) {
         let (Some(outgoing), Some(latency)) = (&record.outgoing, record.latency()) else {
             return;
         };
@@ -153,11 +159,14 @@ impl CheckedLog {
             return;
         };
         let limit = bound.waiting.saturating_add(delay);
-        let seen = self.seen.entry((bus, message)).or_insert_with(|| SeenMessage {
-            port: port.to_owned(),
-            limit,
-            frames: Vec::new(),
-        });
+        let seen = self
+            .seen
+            .entry((bus, message))
+            .or_insert_with(|| SeenMessage {
+                port: port.to_owned(),
+                limit,
+                frames: Vec::new(),
+            });
         seen.frames.push((record.tag, outgoing.end, latency));
         // A latency below 0 is an error of the time stamps, and not above any bound.
         let seen = u64::try_from(latency).unwrap_or(0);

@@ -97,7 +97,7 @@ impl GatewayDelay {
 mod tests {
     use super::*;
     use frame::CanId;
-    use probe::{IncomingFrame, SentCopy, FrameRecord};
+    use probe::{FrameRecord, IncomingFrame, SentCopy};
 
     fn record(latency: u64) -> FrameRecord {
         let id = CanId::from_raw(0x123);

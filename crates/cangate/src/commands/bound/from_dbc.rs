@@ -194,7 +194,13 @@ fn when(message: &DbcMessage) -> SetEntry {
     entry
 }
 
-fn set(name: &str, bus: &str, rate: BitRate, database: &DbcDatabase, entries: &[SetEntry]) -> String {
+fn set(
+    name: &str,
+    bus: &str,
+    rate: BitRate,
+    database: &DbcDatabase,
+    entries: &[SetEntry],
+) -> String {
     let shown: String = name
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -1,7 +1,7 @@
 //! `cangate bound --from-log`: a message set from the frames of a log.
 
 use super::table::micros;
-use analysis::estimate::{DensestStamps, ReleaseEstimate, FEWEST, densest, estimate};
+use analysis::estimate::{DensestStamps, FEWEST, ReleaseEstimate, densest, estimate};
 use console::Failure;
 use frame::wire::BitRate;
 use frame::{CanId, FrameBuf, Header, Kind, Nanos};

@@ -2,7 +2,7 @@
 
 use super::delay::GatewayDelay;
 use super::{AssessedBus, can_miss, id};
-use analysis::{LatencyBound, NoBound, SendOrder, QueueService};
+use analysis::{LatencyBound, NoBound, QueueService, SendOrder};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -115,7 +115,11 @@ struct PartsReport {
     instance: u64,
 }
 
-pub(super) fn report(all: &[AssessedBus<'_>], delay: &GatewayDelay, notes: &[String]) -> BoundReport {
+pub(super) fn report(
+    all: &[AssessedBus<'_>],
+    delay: &GatewayDelay,
+    notes: &[String],
+) -> BoundReport {
     BoundReport {
         gateway_delay_ns: delay.ns,
         gateway_delay_from: delay.from.clone(),

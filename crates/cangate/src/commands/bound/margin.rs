@@ -28,7 +28,10 @@ pub(super) struct BoundMargin {
     pub(super) sentences: Vec<String>,
 }
 
-pub(super) fn find(connected: &ConnectedSet, lengths: &mut LengthSearch) -> Result<BoundMargin, Failure> {
+pub(super) fn find(
+    connected: &ConnectedSet,
+    lengths: &mut LengthSearch,
+) -> Result<BoundMargin, Failure> {
     if !holds(connected, lengths)? {
         return Ok(BoundMargin {
             factor: None,

@@ -7,7 +7,7 @@ use super::routes::ConnectedSet;
 use super::table::{by_priority, filled, micros};
 use super::{AssessedBus, id, json};
 use crate::cli::bound::Bound as Args;
-use analysis::{GatewayHop, SendOrder, MessagePlace};
+use analysis::{GatewayHop, MessagePlace, SendOrder};
 use config::SourceText;
 use console::Failure;
 use report::bound::{self, BoundData, FrameSeen};
@@ -137,7 +137,9 @@ fn nodes(found: &AssessedBus<'_>) -> Vec<bound::NodeData> {
     let node = |(n, (node, assessed)): (usize, (&analysis::NodeSpec, &analysis::NodeBound))| {
         let order = match (node.order, assessed.service) {
             (SendOrder::Priority, _) => bound::OrderData::Assumed,
-            (SendOrder::Mailboxes(n), analysis::QueueService::Queue) => bound::OrderData::Arrival(n.get()),
+            (SendOrder::Mailboxes(n), analysis::QueueService::Queue) => {
+                bound::OrderData::Arrival(n.get())
+            }
             (SendOrder::Mailboxes(n), _) => bound::OrderData::Covered(n.get()),
         };
         bound::NodeData {
@@ -151,7 +153,11 @@ fn nodes(found: &AssessedBus<'_>) -> Vec<bound::NodeData> {
     nodes.enumerate().map(node).collect()
 }
 
-fn of_message(place: MessagePlace, found: &AssessedBus<'_>, shown: &PageContents<'_>) -> Option<bound::MessageData> {
+fn of_message(
+    place: MessagePlace,
+    found: &AssessedBus<'_>,
+    shown: &PageContents<'_>,
+) -> Option<bound::MessageData> {
     let n = place.message;
     let message = found.spec.messages.get(n)?;
     let of_it = found.assessment.messages.get(n)?;

@@ -2,13 +2,18 @@
 
 use super::{id, label};
 use analysis::set::MessageSet;
-use analysis::{BusSpec, GatewayHop, Message, Network, NodeSpec, SendOrder, MessagePlace, FrameShape};
+use analysis::{
+    BusSpec, FrameShape, GatewayHop, Message, MessagePlace, Network, NodeSpec, SendOrder,
+};
 use console::Failure;
 use frame::{FrameRef, Kind, Nanos, wire};
 use gateway::config::GatewayConfig;
 use port::PortSpec;
 use port::embedded::BusSettings;
-use route::{FrameArrival, ForwardedCopy, RouteMode, PayloadPattern, PortId, RouteId, Routes, DecisionSink, StopReason, RoutingTable};
+use route::{
+    DecisionSink, ForwardedCopy, FrameArrival, PayloadPattern, PortId, RouteId, RouteMode, Routes,
+    RoutingTable, StopReason,
+};
 use std::num::NonZeroU8;
 
 /// The maximum number of messages: more are a mistake of the routes.

@@ -3,7 +3,7 @@
 use super::delay::GatewayDelay;
 use super::{AssessedBus, can_miss, json, label};
 use analysis::offset::{MOST_PHASES, OffsetUse};
-use analysis::{LatencyBound, Message, SendOrder, BufferRefill, QueueService};
+use analysis::{BufferRefill, LatencyBound, Message, QueueService, SendOrder};
 use console::columns::{WIDTH, fitted, width, wrapped};
 use console::table::{row, table};
 use std::fmt::Write as _;

@@ -3,7 +3,10 @@
 use super::routes::ConnectedSet;
 use super::table::micros;
 use super::{AssessedBus, id, label};
-use analysis::{LatencyBound, LengthSearch, NetworkFound, ReleaseOutcome, MessagePlace, critical_instant, replay, search};
+use analysis::{
+    LatencyBound, LengthSearch, MessagePlace, NetworkFound, ReleaseOutcome, critical_instant,
+    replay, search,
+};
 use console::Failure;
 use frame::text::LogLine;
 use frame::{Frame, Nanos};

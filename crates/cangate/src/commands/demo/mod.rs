@@ -5,7 +5,7 @@ mod table;
 
 use crate::cli::Demo;
 use crate::input::load_config;
-use ::demo::{Error, TesterInput, DemoOptions, DemoProgress};
+use ::demo::{DemoOptions, DemoProgress, Error, TesterInput};
 use console::input::read_source;
 use console::output;
 use console::{Failure, ProgressLine};

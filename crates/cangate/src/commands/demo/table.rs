@@ -1,7 +1,7 @@
 //! The summary as tables on a terminal.
 
 use crate::counters::accounting;
-use ::demo::{Quantiles, RouteLine, DemoSummary};
+use ::demo::{DemoSummary, Quantiles, RouteLine};
 use comfy_table::Table;
 use console::columns::{WIDTH, fitted, width, wrapped};
 use console::table::{number, row, table};

@@ -3,7 +3,7 @@
 use super::{DISPLAY, PingOutcome};
 use crate::cli::ping::Ping;
 use console::table::{row, table};
-use ping::{LiveCounts, PartyRole, PingPlan, PartyEnd};
+use ping::{LiveCounts, PartyEnd, PartyRole, PingPlan};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -80,7 +80,12 @@ pub(super) fn what(args: &Ping) -> String {
 /// Returns the result for people.
 pub(super) fn text(args: &Ping, outcome: &PingOutcome) -> String {
     let mut text = String::new();
-    let masters = || outcome.played.iter().filter(|one| one.part == PartyRole::Master);
+    let masters = || {
+        outcome
+            .played
+            .iter()
+            .filter(|one| one.part == PartyRole::Master)
+    };
     let from = args.ports.join(" and ");
     if masters().next().is_some() {
         let kind = if args.own {
@@ -122,7 +127,11 @@ pub(super) fn text(args: &Ping, outcome: &PingOutcome) -> String {
 fn figures(outcome: &PingOutcome) -> String {
     let mut lines = table(&["µs", "min", "p50", "p99", "p99.9", "max"]);
     let micros = |ns: u64| format!("{:.2}", ns as f64 / 1e3);
-    for one in outcome.played.iter().filter(|one| one.part == PartyRole::Master) {
+    for one in outcome
+        .played
+        .iter()
+        .filter(|one| one.part == PartyRole::Master)
+    {
         let Some([p50, p99, p999]) = one.trips.quantiles(QUANTILES) else {
             continue;
         };
@@ -202,7 +211,10 @@ pub(super) fn json(args: &Ping, outcome: &PingOutcome) -> Value {
         (p50, p99, p999)
     };
     let width = args.output.histogram.map(|width| width * 1_000);
-    let masters = outcome.played.iter().filter(|one| one.part == PartyRole::Master);
+    let masters = outcome
+        .played
+        .iter()
+        .filter(|one| one.part == PartyRole::Master);
     let masters: Vec<Value> = masters
         .map(|one| {
             let (p50, p99, p999) = quantiles(one);
@@ -232,7 +244,10 @@ pub(super) fn json(args: &Ping, outcome: &PingOutcome) -> Value {
             })
         })
         .collect();
-    let slaves = outcome.played.iter().filter(|one| one.part == PartyRole::Slave);
+    let slaves = outcome
+        .played
+        .iter()
+        .filter(|one| one.part == PartyRole::Slave);
     let slaves: Vec<Value> = slaves
         .map(|one| {
             json!({

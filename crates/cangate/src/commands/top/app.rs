@@ -1,6 +1,6 @@
 //! The state of the screen, and the effect of keys on it.
 
-use crate::rates::{PortRate, Rate, GatewayRates, RouteRate};
+use crate::rates::{GatewayRates, PortRate, Rate, RouteRate};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Ordering;
 

@@ -71,7 +71,12 @@ enum TopEnd {
 }
 
 /// Queries the gateway repeatedly, on its own thread, so that a slow answer does not delay keys.
-fn ask(socket: &Path, mut before: GatewayStats, interval: Duration, tell: &SyncSender<News>) {
+fn ask(
+    socket: &Path,
+    mut before: GatewayStats,
+    interval: Duration,
+    tell: &SyncSender<GatewayNews>,
+) {
     let mut at = Instant::now();
     loop {
         std::thread::sleep(interval);
@@ -81,10 +86,10 @@ fn ask(socket: &Path, mut before: GatewayStats, interval: Duration, tell: &SyncS
                 at += over;
                 let rates = GatewayRates::between(&before, &now, over);
                 before = *now;
-                News::Rates(Box::new(rates))
+                GatewayNews::Rates(Box::new(rates))
             }
-            Ok(WatchResult::Ended) => News::Ended,
-            Err(failure) => News::Failed(failure),
+            Ok(WatchResult::Ended) => GatewayNews::Ended,
+            Err(failure) => GatewayNews::Failed(failure),
         };
         let last = !matches!(news, GatewayNews::Rates(_));
         if tell.send(news).is_err() || last {
@@ -96,7 +101,7 @@ fn ask(socket: &Path, mut before: GatewayStats, interval: Duration, tell: &SyncS
 fn show(
     terminal: &mut DefaultTerminal,
     app: &mut TopApp,
-    news: &Receiver<News>,
+    news: &Receiver<GatewayNews>,
     quit: &AtomicBool,
 ) -> Result<TopEnd, Failure> {
     let mut changed = true;
@@ -118,11 +123,11 @@ fn show(
             }
         }
         match news.try_recv() {
-            Ok(News::Rates(rates)) => {
+            Ok(GatewayNews::Rates(rates)) => {
                 changed |= app.hear(*rates);
             }
-            Ok(News::Failed(failure)) => return Err(failure),
-            Ok(News::Ended) | Err(TryRecvError::Disconnected) => return Ok(TopEnd::Gone),
+            Ok(GatewayNews::Failed(failure)) => return Err(failure),
+            Ok(GatewayNews::Ended) | Err(TryRecvError::Disconnected) => return Ok(TopEnd::Gone),
             Err(TryRecvError::Empty) => {}
         }
     }

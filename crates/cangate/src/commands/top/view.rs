@@ -1,6 +1,6 @@
 //! The drawing of the screen. The same state gives the same screen: there is no clock here.
 
-use super::app::{TopApp, TableFocus, SortColumn};
+use super::app::{SortColumn, TableFocus, TopApp};
 use crate::rates::{PortRate, Rate, RouteRate, words};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -189,7 +189,11 @@ fn total(rates: impl Iterator<Item = Rate>) -> Rate {
 }
 
 /// Returns a head in which the column that sorts the rows is marked.
-fn header(app: &TopApp, names: &[(&'static str, Option<SortColumn>)], focus: TableFocus) -> Vec<Cell<'static>> {
+fn header(
+    app: &TopApp,
+    names: &[(&'static str, Option<SortColumn>)],
+    focus: TableFocus,
+) -> Vec<Cell<'static>> {
     let cells = names.iter().enumerate().map(|(i, (name, sort))| {
         let mut style = Style::new().add_modifier(Modifier::BOLD);
         if *sort == Some(app.sort) {

@@ -231,7 +231,10 @@ fn frames_have_the_driver_s_stamps_directions_and_losses() {
         SeenEntry::Frame(1000, received, classic(0)),
     ];
     assert_eq!(seen[..5], begin);
-    let end = [SeenEntry::Lost(5), SeenEntry::Frame(2000, received, classic(7))];
+    let end = [
+        SeenEntry::Lost(5),
+        SeenEntry::Frame(2000, received, classic(7)),
+    ];
     assert_eq!(seen[seen.len() - 2..], end);
     assert_eq!((counts.received, counts.lost_device), (68, 7));
     assert_eq!((counts.lost_ring, malformed), (Some(0), 0));

@@ -23,7 +23,10 @@ pub(super) fn properties() -> Properties {
     CtuCanFd::usual_properties(CLOCK)
 }
 
-pub(super) fn open<C: CardAccess>(card: &C, channel: u8) -> Result<Box<dyn Controller + Send>, C::Error> {
+pub(super) fn open<C: CardAccess>(
+    card: &C,
+    channel: u8,
+) -> Result<Box<dyn Controller + Send>, C::Error> {
     let mut bridge = card.region(BRIDGE, 0, INTERRUPTS + 4)?;
     let enabled = bridge.read32(INTERRUPTS as u32);
     bridge.write32(INTERRUPTS as u32, enabled | 1);

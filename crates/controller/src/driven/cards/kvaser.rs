@@ -2,7 +2,7 @@
 //! values: Linux's `drivers/net/can/sja1000/kvaser_pci.c` and the S5920's data book.
 
 use super::CardAccess;
-use crate::sja1000::{Sja1000, ChipWiring};
+use crate::sja1000::{ChipWiring, Sja1000};
 use crate::{Controller, Properties, Registers};
 use alloc::boxed::Box;
 
@@ -34,7 +34,10 @@ pub(super) fn properties() -> Properties {
     Sja1000::new(NoRegisters, WIRING).properties().clone()
 }
 
-pub(super) fn open<C: CardAccess>(card: &C, channel: u8) -> Result<Box<dyn Controller + Send>, C::Error> {
+pub(super) fn open<C: CardAccess>(
+    card: &C,
+    channel: u8,
+) -> Result<Box<dyn Controller + Send>, C::Error> {
     let mut bridge = card.region(BRIDGE, 0, PTCR + 4)?;
     bridge.write32(PTCR as u32, PASSIVE);
     let interrupts = bridge.read32(INTCSR as u32);

@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use frame::{FrameRef, Nanos};
-use waiting::{WaitingPlace, WaitingFrames};
+use waiting::{WaitingFrames, WaitingPlace};
 
 /// The order in which waiting frames leave.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -203,7 +203,11 @@ impl<H: Transmit> QueuedTransmitter<H> {
 }
 
 impl<H: Transmit> Transmit for QueuedTransmitter<H> {
-    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         if let Some(why) = self.half.refuses(now, &outgoing) {
             return Err(why);
         }

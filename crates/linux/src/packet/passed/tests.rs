@@ -49,7 +49,10 @@ fn rule() -> impl Strategy<Value = CaptureRule> {
 
 /// Removes the test of the device's type, which no datagram socket has.
 fn on_any_device(program: &FilterProgram) -> FilterProgram {
-    let begin = program.0.iter().position(|i| *i == ClassicInstruction::keep(0));
+    let begin = program
+        .0
+        .iter()
+        .position(|i| *i == ClassicInstruction::keep(0));
     FilterProgram(program.0[begin.unwrap() + 1..].to_vec())
 }
 
@@ -106,7 +109,10 @@ fn a_long_program_is_taken() {
     };
     let program = FilterProgram::new(&[rule], true).unwrap();
     let socket = pair();
-    PassedCounts::new().unwrap().attach(&socket.1, &program).unwrap();
+    PassedCounts::new()
+        .unwrap()
+        .attach(&socket.1, &program)
+        .unwrap();
     attach_sent(&socket.1, &program, 48).unwrap();
     assert_eq!(PassedCounts::new().unwrap().of(COUNTERS), Ok(None));
     assert_eq!(PassedCounts::new().unwrap().of(1), Ok(Some(0)));

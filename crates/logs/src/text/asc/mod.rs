@@ -88,7 +88,11 @@ impl AscReader {
         }
     }
 
-    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
+    pub(crate) fn line(
+        &mut self,
+        line: &[u8],
+        frame: &mut FrameBuf,
+    ) -> Result<Option<ParsedFrame>, LogFault> {
         let mut words = LineWords::new(line);
         let Some(first) = words.next() else {
             return Ok(None);
@@ -301,7 +305,12 @@ impl AscReader {
         }))
     }
 
-    fn put(&self, draft: &FrameDraft, seen: &AscSighting, frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
+    fn put(
+        &self,
+        draft: &FrameDraft,
+        seen: &AscSighting,
+        frame: &mut FrameBuf,
+    ) -> Result<Option<ParsedFrame>, LogFault> {
         draft.put(frame)?;
         let name = self.names.get(&seen.channel).copied();
         let name = name.unwrap_or_else(|| InterfaceName::of_channel(seen.channel));

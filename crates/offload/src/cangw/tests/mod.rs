@@ -5,7 +5,7 @@ mod wire;
 
 use super::desired::DesiredRules;
 use super::wire::{ECHO, GatewayJob, SAME_PORT};
-use super::{Error, KernelLimits, NetLink, KernelVersion, RefusalReason, survey};
+use super::{Error, KernelLimits, KernelVersion, NetLink, RefusalReason, survey};
 use route::{Action, Crc8Profile, Modify, ModifyOp, PortId, Route, Routes};
 
 fn interfaces() -> Vec<Option<String>> {
@@ -66,7 +66,7 @@ fn each_route_is_answered_for() {
     );
     assert_eq!(new[2], None);
     assert!(
-        of(Version(6, 1, 20), Some(1))[2]
+        of(KernelVersion(6, 1, 20), Some(1))[2]
             .as_ref()
             .unwrap()
             .contains("CVE-2026-31570")

@@ -102,7 +102,7 @@ proptest! {
             }
         }
         let plan = plan(&wanted, &marked(&old, hidden), update);
-        let mut list: Vec<(Option<usize>, Job)> =
+        let mut list: Vec<(Option<usize>, GatewayJob)> =
             old.iter().cloned().enumerate().map(|(i, job)| (Some(i), job)).collect();
         for change in &plan.changes {
             match *change {
@@ -121,7 +121,7 @@ proptest! {
                 }
                 JobChange::Add { wanted: i } => list.insert(0, (None, wanted[i].clone())),
             }
-            let jobs: Vec<Job> = list.iter().map(|(_, job)| job.clone()).collect();
+            let jobs: Vec<GatewayJob> = list.iter().map(|(_, job)| job.clone()).collect();
             for (source, frame) in [1, 2].into_iter().flat_map(|s| frames().map(move |f| (s, f))) {
                 let now = takers(&jobs, source, frame);
                 prop_assert!(
@@ -137,11 +137,11 @@ proptest! {
                 prop_assert_eq!(&list[place].1, &wanted[i]);
             }
         }
-        let jobs: Vec<Job> = list.into_iter().map(|(_, job)| job).collect();
+        let jobs: Vec<GatewayJob> = list.into_iter().map(|(_, job)| job).collect();
         prop_assert_eq!(jobs.len(), wanted.len());
         for (source, frame) in [1, 2].into_iter().flat_map(|s| frames().map(move |f| (s, f))) {
             for (destination, class) in [3, 4].into_iter().flat_map(|d| (0..4).map(move |c| (d, c))) {
-                let seen = |list: &[Job]| -> Vec<Job> {
+                let seen = |list: &[GatewayJob]| -> Vec<GatewayJob> {
                     let takers = takers(list, source, frame).into_iter();
                     takers.filter(|j| j.destination == destination && list_class(j) == class).collect()
                 };

@@ -1,17 +1,18 @@
 //! Encoding and decoding of messages.
 
-use crate::cangw::wire::{self, JobCounters, FD, GatewayJob, ListedJob};
+use crate::cangw::wire::{self, FD, GatewayJob, JobCounters, ListedJob};
 use config::SourceText;
 use linux::netlink::{MalformedMessage, NetlinkRequest, attributes, messages};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use route::cangw::{RuleAttribute, CanGwRule, import};
+use route::cangw::{CanGwRule, RuleAttribute, import};
 use route::{Action, Modification, Modify, ModifyOp};
 
 /// Returns the jobs in the kernel's messages, each with the number of the request that it answers.
 fn decode(bytes: &[u8]) -> Result<Vec<(u32, Option<ListedJob>)>, MalformedMessage> {
-    let read =
-        |message: linux::netlink::NetlinkMessage<'_>| Ok((message.sequence, wire::listed(&message)?));
+    let read = |message: linux::netlink::NetlinkMessage<'_>| {
+        Ok((message.sequence, wire::listed(&message)?))
+    };
     messages(bytes).map(|message| read(message?)).collect()
 }
 
@@ -56,14 +57,16 @@ fn job() -> impl Strategy<Value = GatewayJob> {
             proptest::option::of(sum(5, 4)),
         );
         (any::<(u32, u32, u16, u8, (u32, u32), u32)>(), modify, sums).prop_map(
-            move |((source, destination, flags, hops, filter, uid), modify, (crc8, xor))| GatewayJob {
-                source,
-                destination,
-                flags: if fd { flags | FD } else { flags & !FD },
-                hops,
-                filter,
-                changes: modify.into_iter().chain([crc8, xor]).flatten().collect(),
-                uid,
+            move |((source, destination, flags, hops, filter, uid), modify, (crc8, xor))| {
+                GatewayJob {
+                    source,
+                    destination,
+                    flags: if fd { flags | FD } else { flags & !FD },
+                    hops,
+                    filter,
+                    changes: modify.into_iter().chain([crc8, xor]).flatten().collect(),
+                    uid,
+                }
             },
         )
     })
@@ -84,7 +87,7 @@ proptest! {
         let mut expected = Vec::new();
         for (job, sequence) in jobs {
             bytes.extend(wire::add_request(&job).bytes(sequence));
-            let listed = Listed { job, counters: Counters::default() };
+            let listed = ListedJob { job, counters: JobCounters::default() };
             expected.push((sequence, Some(listed)));
         }
         prop_assert_eq!(decode(&bytes), Ok(expected));
@@ -132,15 +135,15 @@ proptest! {
             }
         }
         without_idle_sums(&mut rule);
-        let job = Job::of(&rule, 1, 2);
+        let job = GatewayJob::of(&rule, 1, 2);
         let text = format!("cangw -A {rule}\n");
         let imported = import(&SourceText::new("rule", text.clone()));
         let imported = imported.map_err(|e| TestCaseError::fail(format!("{text}: {e:?}")))?;
         let names: Vec<_> = imported.interfaces.into_iter().map(Some).collect();
         let rules = route::cangw::rules(&imported.routes, &names);
-        let again: Vec<_> = rules.unwrap().iter().map(|(_, rule)| Job::of(rule, 1, 2)).collect();
+        let again: Vec<_> = rules.unwrap().iter().map(|(_, rule)| GatewayJob::of(rule, 1, 2)).collect();
         prop_assert_eq!(again, std::slice::from_ref(&job), "{}", text);
-        prop_assert_eq!(Job::of(&job.rule("can0".into(), "can1".into()), 1, 2), job);
+        prop_assert_eq!(GatewayJob::of(&job.rule("can0".into(), "can1".into()), 1, 2), job);
     }
 
     /// A mark is recognized, and changes nothing else of the job's effect.
@@ -149,7 +152,7 @@ proptest! {
         // As in rules: without parts that do nothing, and without checksums that are not computed.
         let mut rule = job.rule("a".into(), "b".into());
         without_idle_sums(&mut rule);
-        let job = Job::of(&rule, 1, 2);
+        let job = GatewayJob::of(&rule, 1, 2);
         let marked = job.clone().marked(mark, hidden);
         prop_assert_eq!(marked.mark(), mark);
         prop_assert_eq!(job.mark(), 0);
@@ -162,8 +165,8 @@ proptest! {
     #[test]
     fn a_change_of_nothing_is_no_mark(fd in any::<bool>(), mark in 1_u32.., hidden in any::<bool>()) {
         let or = Modify { op: ModifyOp::Or, id: Some(route::IdOperand::Raw(0)), len: None, flags: None, data: None };
-        let rule = Rule { fd, changes: vec![Action::Modify(or)], ..Rule::default() };
-        let job = Job::of(&rule, 1, 2);
+        let rule = CanGwRule { fd, changes: vec![Action::Modify(or)], ..CanGwRule::default() };
+        let job = GatewayJob::of(&rule, 1, 2);
         prop_assert_eq!(job.clone().marked(mark, hidden).unmarked(), job);
     }
 
@@ -207,10 +210,13 @@ fn answers_are_read() {
     assert_eq!(decode(&said(3, &[])), Ok(vec![(5, None)]));
     // Routes of IPv4 are listed where can-gw is missing.
     assert_eq!(decode(&said(24, &[2; 12])), Ok(vec![(5, None)]));
-    assert_eq!(decode(&said(24, &[29, 1, 0])), Err(Malformed::Message));
+    assert_eq!(
+        decode(&said(24, &[29, 1, 0])),
+        Err(MalformedMessage::Message)
+    );
     assert_eq!(
         decode(&said(24, &[29, 1, 0, 0, 9])),
-        Err(Malformed::Attribute)
+        Err(MalformedMessage::Attribute)
     );
 }
 

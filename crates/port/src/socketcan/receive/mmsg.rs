@@ -1,7 +1,7 @@
 //! `recvmmsg`: many datagrams per call, into buffers that are allocated once, with the kernel's
 //! stamps.
 
-use super::super::way::{DatagramArrival, CallResult, ReceiveWay};
+use super::super::way::{CallResult, DatagramArrival, ReceiveWay};
 use linux::Errno;
 use linux::can::CanSocket;
 use linux::mmsg::{DatagramControl, MmsgInbox};

@@ -9,8 +9,8 @@ use super::filter::filters;
 use super::shared::{ErrorLevel, SharedSockets, SocketState};
 use super::way::{DatagramArrival, ReceiveWay};
 use crate::{
-    InterestIds, FrameInterest, LinkState, PollReceive, PortError, Receive, ReceivedFrame, RxCounters, RxReport,
-    ReceiveStamp, StampSource, PortWait,
+    FrameInterest, InterestIds, LinkState, PollReceive, PortError, PortWait, Receive, ReceiveStamp,
+    ReceivedFrame, RxCounters, RxReport, StampSource,
 };
 use frame::{FrameRef, Nanos};
 use linux::Errno;
@@ -234,7 +234,7 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
 
     fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.inspector.error_frames = interest.error_frames;
-        self.wanted = interest.error_frames || !matches!(interest.ids, Ids::Nothing);
+        self.wanted = interest.error_frames || !matches!(interest.ids, InterestIds::Nothing);
         self.shared.set_filters(filters(interest))
     }
 

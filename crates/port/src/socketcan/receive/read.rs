@@ -5,7 +5,7 @@
 //! continuously and is behind, all frames that are there are a batch, as in the paper's
 //! `readnb-mmap` (syscalls-2014 §3.2: it sends when read(2) finds no more).
 
-use super::super::way::{DatagramArrival, CallResult, ReceiveWay};
+use super::super::way::{CallResult, DatagramArrival, ReceiveWay};
 use super::mmsg::LossCount;
 use linux::Errno;
 use std::os::fd::{AsFd, AsRawFd, RawFd};

@@ -1,9 +1,9 @@
 //! A ring of memory that the kernel writes frames to. No system call is needed for a frame; the
 //! way asks the kernel for an error if the ring is empty although the kernel woke the worker.
 
-use super::super::way::{DatagramArrival, CallResult, ReceiveWay};
+use super::super::way::{CallResult, DatagramArrival, ReceiveWay};
 use linux::Errno;
-use linux::packet::{RxRing, PacketSocket};
+use linux::packet::{PacketSocket, RxRing};
 use linux::socket::take_error;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;

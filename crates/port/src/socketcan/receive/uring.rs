@@ -1,7 +1,7 @@
 //! `io_uring`: the kernel puts each datagram into a buffer that was provided before, with its
 //! stamps. When the worker wakes up, the datagram is already there: no call is needed to fetch it.
 
-use super::super::way::{DatagramArrival, CallResult, ReceiveWay};
+use super::super::way::{CallResult, DatagramArrival, ReceiveWay};
 use super::mmsg::LossCount;
 use linux::Errno;
 use linux::mmsg::DatagramControl;

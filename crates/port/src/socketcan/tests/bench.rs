@@ -8,7 +8,7 @@ use super::super::receive::read::ByRead;
 use super::super::shared::SharedSockets;
 use super::super::transmit::RawTransmit;
 use super::super::transmit::slots::{FromSlots, LoopbackControl};
-use super::super::way::{DatagramArrival, CallResult, ReceiveWay, TransmitWay};
+use super::super::way::{CallResult, DatagramArrival, ReceiveWay, TransmitWay};
 use crate::{OutgoingFrame, PollReceive, PollTransmit, RawFilter, ReceivedFrame, TransmitRefusal};
 use frame::{CanId, Frame, Nanos};
 use linux::Errno;
@@ -271,8 +271,13 @@ impl Bench {
         got
     }
 
-    pub(super) fn offer(&mut self, now: Nanos, id: u32) -> Result<crate::Accepted, TransmitRefusal> {
-        self.tx.transmit(now, OutgoingFrame::new(classic(id).view(), 0))
+    pub(super) fn offer(
+        &mut self,
+        now: Nanos,
+        id: u32,
+    ) -> Result<crate::Accepted, TransmitRefusal> {
+        self.tx
+            .transmit(now, OutgoingFrame::new(classic(id).view(), 0))
     }
 
     /// Returns the frames that went out to the bus.

@@ -3,11 +3,11 @@
 use super::super::words::words;
 use super::bench::{UP, bench, bench_by, bench_of, bench_with, classic};
 use crate::socketcan::config::{ReceiveBy, TransmitBy};
-use crate::{InterestIds, FrameInterest, LinkState, OutgoingFrame, RawFilter, TransmitRefusal};
+use crate::{FrameInterest, InterestIds, LinkState, OutgoingFrame, RawFilter, TransmitRefusal};
 use frame::{CanId, Frame};
 use linux::Errno;
 use linux::can::layout::CLASSIC_SIZE;
-use linux::can::{InterfaceState, SocketObstacle, OpenError, error_class};
+use linux::can::{InterfaceState, OpenError, SocketObstacle, error_class};
 
 #[test]
 fn the_mtu_says_what_is_carried() {
@@ -18,10 +18,10 @@ fn the_mtu_says_what_is_carried() {
     let mut bench = bench_with(8, link);
     let fd = Frame::fd(CanId::from_raw(5), 0, &[]).unwrap();
     let refused = bench.tx.transmit(0, OutgoingFrame::new(fd.view(), 0));
-    assert_eq!(refused, Err(Refused::Unsupported));
+    assert_eq!(refused, Err(TransmitRefusal::Unsupported));
     let error = Frame::classic(CanId::from_raw(0x2000_0004), &[0; 8]).unwrap();
     let refused = bench.tx.transmit(0, OutgoingFrame::new(error.view(), 0));
-    assert_eq!(refused, Err(Refused::Unsupported));
+    assert_eq!(refused, Err(TransmitRefusal::Unsupported));
     assert!(bench.offer(0, 1).is_ok());
 }
 
@@ -40,11 +40,11 @@ fn down_and_up_again() {
     assert!(!bench.rx.is_up());
     assert_eq!(bench.tx.flush(0).unwrap().held, 0);
     assert_eq!(bench.tx.counters().lost, 1, "what waited is stale");
-    assert_eq!(bench.offer(0, 2), Err(Refused::Down));
+    assert_eq!(bench.offer(0, 2), Err(TransmitRefusal::Down));
     assert!(bench.rx.wait().fd.is_some());
     // It stays down, then comes up.
     let later = bench.rx.deadline().unwrap();
-    assert_eq!(bench.offer(later, 2), Err(Refused::Down));
+    assert_eq!(bench.offer(later, 2), Err(TransmitRefusal::Down));
     bench.set_link(Ok(UP));
     bench.calls();
     let later = bench.rx.deadline().unwrap();
@@ -62,9 +62,9 @@ fn absent_at_the_start() {
     assert_eq!(bench.calls(), ["0 filters"], "attached to nothing");
     assert_eq!(bench.rx.link(), LinkState::Gone);
     assert!(bench.rx.wait().fd.is_none());
-    assert_eq!(bench.offer(0, 1), Err(Refused::Down));
+    assert_eq!(bench.offer(0, 1), Err(TransmitRefusal::Down));
     let later = bench.rx.deadline().unwrap();
-    assert_eq!(bench.offer(later, 1), Err(Refused::Down));
+    assert_eq!(bench.offer(later, 1), Err(TransmitRefusal::Down));
     bench.set_link(Ok(UP));
     let later = bench.rx.deadline().unwrap();
     assert!(bench.offer(later, 1).is_ok());
@@ -201,7 +201,7 @@ fn bus_off_is_noticed_and_its_end_too() {
     }));
     bench.come(&error(error_class::BUS_OFF));
     assert!(bench.take(0).is_empty());
-    assert_eq!(bench.offer(0, 1), Err(Refused::Down));
+    assert_eq!(bench.offer(0, 1), Err(TransmitRefusal::Down));
     assert!(bench.rx.remarks()[0].contains("bus-off"));
     bench.set_link(Ok(UP));
     bench.come(&error(error_class::RESTARTED));
@@ -245,7 +245,7 @@ fn error_frames_of_local_processes_are_not_the_controllers() {
     bench.come(&error(error_class::BUS_OFF));
     bench.take(0);
     assert_eq!(bench.rx.link(), LinkState::BusOff);
-    assert_eq!(bench.offer(0, 2), Err(Refused::Down));
+    assert_eq!(bench.offer(0, 2), Err(TransmitRefusal::Down));
 }
 
 /// A controller with a full FIFO loses frames that neither the driver nor the socket has seen.
@@ -329,7 +329,10 @@ fn a_port_that_no_route_takes_frames_from_is_seldom_looked_at() {
         ids,
         ..FrameInterest::default()
     };
-    bench.rx.set_interest(&interest(InterestIds::Nothing)).unwrap();
+    bench
+        .rx
+        .set_interest(&interest(InterestIds::Nothing))
+        .unwrap();
     let start = 1_000_000;
     assert_eq!(bench.take(start).len(), 0);
     bench.come(&classic(1));
@@ -337,6 +340,9 @@ fn a_port_that_no_route_takes_frames_from_is_seldom_looked_at() {
     assert_eq!(bench.take(start + 1_000_000).len(), 1);
     bench.come(&classic(2));
     assert_eq!(bench.take(start + 1_000_001).len(), 0);
-    bench.rx.set_interest(&interest(InterestIds::Everything)).unwrap();
+    bench
+        .rx
+        .set_interest(&interest(InterestIds::Everything))
+        .unwrap();
     assert_eq!(bench.take(start + 1_000_001).len(), 1);
 }

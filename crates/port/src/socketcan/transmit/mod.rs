@@ -7,7 +7,8 @@ pub(super) mod uring;
 use super::shared::{SharedSockets, SocketState};
 use super::way::TransmitWay;
 use crate::{
-    Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, TransmitRefusal, Transmit, TxCounters, PortWait,
+    Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, PortWait, Transmit,
+    TransmitRefusal, TxCounters,
 };
 use frame::{FrameRef, Kind, Nanos};
 use linux::Errno;
@@ -66,7 +67,12 @@ pub(super) struct RawTransmit<W> {
 
 impl<W: TransmitWay> RawTransmit<W> {
     /// Makes the half. `queue`: maximum number of frames that are held.
-    pub(super) fn new(shared: Arc<SharedSockets>, way: W, queue: usize, (fd, xl): (bool, bool)) -> Self {
+    pub(super) fn new(
+        shared: Arc<SharedSockets>,
+        way: W,
+        queue: usize,
+        (fd, xl): (bool, bool),
+    ) -> Self {
         let slots = way.slots().max(1);
         Self {
             shared,
@@ -168,7 +174,11 @@ impl<W: TransmitWay> RawTransmit<W> {
 }
 
 impl<W: TransmitWay> Transmit for RawTransmit<W> {
-    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
         if !self.can_carry(&outgoing) {
             return Err(TransmitRefusal::Unsupported);
         }

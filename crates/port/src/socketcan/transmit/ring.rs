@@ -26,7 +26,9 @@ impl FromRing {
 
     fn protocol(&self, i: usize) -> FrameProtocol {
         match self.ring.frame(i) {
-            Some(&[_, _, _, _, flags, ..]) if flags & frame::flags::XL_XLF != 0 => FrameProtocol::CanXl,
+            Some(&[_, _, _, _, flags, ..]) if flags & frame::flags::XL_XLF != 0 => {
+                FrameProtocol::CanXl
+            }
             Some(bytes) if bytes.len() > CLASSIC_SIZE => FrameProtocol::CanFd,
             _ => FrameProtocol::Can,
         }

@@ -17,7 +17,11 @@ impl<S: AsFd> ByUring<S> {
     ///
     /// # Errors
     /// [`UringUnavailable`], if this kernel has no io_uring.
-    pub(in super::super) fn new(socket: S, queue: usize, size: usize) -> Result<Self, UringUnavailable> {
+    pub(in super::super) fn new(
+        socket: S,
+        queue: usize,
+        size: usize,
+    ) -> Result<Self, UringUnavailable> {
         let outbox = UringOutbox::open(&socket, queue, size)?;
         Ok(Self { socket, outbox })
     }

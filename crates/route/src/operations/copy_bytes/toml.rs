@@ -3,7 +3,7 @@
 use super::CopyBytes;
 use crate::operations::toml::Toml;
 use crate::text::{limits::FrameLimits, words::payload_bytes};
-use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlValue};
+use ::config::{Diagnostic, Diagnostics, KeySpec, TomlValue, ValueShape};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -20,18 +20,18 @@ impl Toml for CopyBytes {
             vec![
                 place("from", "The first byte, from 0.").needed(),
                 place("to", "Where it goes.").needed(),
-                Key::new(
+                KeySpec::new(
                     "count",
-                    Shape::Integer(1..=LAST + 1),
+                    ValueShape::Integer(1..=LAST + 1),
                     "How many bytes. Default 1.",
                 ),
             ]
         };
         vec![
-            Key::new("copy", Shape::Table(keys()), "Copies payload bytes."),
-            Key::new(
+            KeySpec::new("copy", ValueShape::Table(keys()), "Copies payload bytes."),
+            KeySpec::new(
                 "move",
-                Shape::Table(keys()),
+                ValueShape::Table(keys()),
                 "Copies payload bytes, and sets the old ones to zero.",
             ),
         ]

@@ -1,7 +1,9 @@
 //! `-c` and `-p`, and `struct cgw_csum_crc8`.
 
 use super::{Crc8, Crc8Profile};
-use crate::operations::cangw::{RuleAttribute, CanGw, OptionSource, GivenOption, KernelNeed, RulePart, KernelVersion};
+use crate::operations::cangw::{
+    CanGw, GivenOption, KernelNeed, KernelVersion, OptionSource, RuleAttribute, RulePart,
+};
 use crate::text::scan::{ArgumentPart, Read, whole};
 use crate::text::words::hex;
 use ::config::{Diagnostic, Diagnostics};

@@ -8,7 +8,7 @@ mod table;
 #[cfg(feature = "config")]
 mod toml;
 
-use super::bpf::{BpfInstruction, OneMore, BpfProgram};
+use super::bpf::{BpfInstruction, BpfProgram, OneMore};
 use super::checksum::ByteIndices;
 use super::operation::Operation;
 use alloc::{boxed::Box, string::String};

@@ -4,7 +4,7 @@ use super::{Crc8, Crc8Profile};
 use crate::operations::checksum_toml::{ByteRange, index_words, range, range_keys};
 use crate::operations::toml::Toml;
 use crate::text::{limits::FrameLimits, words::hex};
-use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable, TomlValue};
+use ::config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -15,19 +15,19 @@ impl Toml for Crc8 {
     fn keys() -> Vec<KeySpec> {
         let mut keys = range_keys();
         let profile = vec![
-            Key::new(
+            KeySpec::new(
                 "one_byte",
-                Shape::Byte,
+                ValueShape::Byte,
                 "The checksum continues over this byte.",
             ),
-            Key::new(
+            KeySpec::new(
                 "sixteen",
-                Shape::Hex,
+                ValueShape::Hex,
                 "It continues over one of these 16 bytes, by the counter in byte 1.",
             ),
-            Key::new(
+            KeySpec::new(
                 "sff_id_xor",
-                Shape::Flag,
+                ValueShape::Flag,
                 "It continues over the XOR of the ID's lowest two bytes.",
             ),
         ];
@@ -54,7 +54,7 @@ impl Toml for Crc8 {
             ),
         ]);
         let about = "Writes a CRC8 of payload bytes into one of them.";
-        vec![Key::new("crc8", Shape::Table(keys), about)]
+        vec![KeySpec::new("crc8", ValueShape::Table(keys), about)]
     }
 
     fn parse(

@@ -7,7 +7,7 @@ use crate::text::{
     limits::FrameLimits,
     words::{format_name, id_number},
 };
-use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlValue};
+use ::config::{Diagnostic, Diagnostics, KeySpec, TomlValue, ValueShape};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -21,17 +21,17 @@ impl Toml for MapId {
 
     fn keys() -> Vec<KeySpec> {
         let keys = vec![
-            Key::new("from", Shape::Text, "An ID or a range: \"100-1FF\".").needed(),
-            Key::new("to", Shape::Text, "What its first ID becomes.").needed(),
-            Key::new(
+            KeySpec::new("from", ValueShape::Text, "An ID or a range: \"100-1FF\".").needed(),
+            KeySpec::new("to", ValueShape::Text, "What its first ID becomes.").needed(),
+            KeySpec::new(
                 "format",
-                Shape::words(&FORMATS),
+                ValueShape::words(&FORMATS),
                 "The format of the new IDs, where digits do not say it.",
             ),
         ];
-        vec![Key::new(
+        vec![KeySpec::new(
             "map_id",
-            Shape::Table(keys),
+            ValueShape::Table(keys),
             "Moves a block of IDs.",
         )]
     }

@@ -4,7 +4,7 @@ use super::{Modify, ModifyOp};
 use crate::StopReason;
 use crate::operations::{
     apply::ApplyOperation,
-    draft::{FrameDraft, FLAGS},
+    draft::{FLAGS, FrameDraft},
 };
 use alloc::boxed::Box;
 use frame::{CanId, Kind};

@@ -3,7 +3,9 @@
 use super::{IdOperand, Modify, ModifyOp};
 use crate::Action;
 use crate::operations::bpf::ByteMask;
-use crate::operations::cangw::{RuleAttribute, CanGw, OptionSource, GivenOption, KernelNeed, RulePart, KernelVersion};
+use crate::operations::cangw::{
+    CanGw, GivenOption, KernelNeed, KernelVersion, OptionSource, RuleAttribute, RulePart,
+};
 use crate::text::scan::{ArgumentPart, Read, whole};
 use crate::text::words::hex;
 use ::config::{Diagnostic, Diagnostics};

@@ -10,7 +10,7 @@ mod toml;
 #[cfg(feature = "config")]
 pub use cangw::Modification;
 
-use super::bpf::{ByteMask, BpfProgram};
+use super::bpf::{BpfProgram, ByteMask};
 use super::operation::Operation;
 use alloc::{format, string::String, vec::Vec};
 use frame::{CanId, dlc};

@@ -7,7 +7,7 @@ use crate::text::{
     limits::FrameLimits,
     words::{format_name, hex, id_number, join, payload_bytes},
 };
-use ::config::{SpannedValue, Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable, TomlValue};
+use ::config::{Diagnostic, Diagnostics, KeySpec, SpannedValue, TomlTable, TomlValue, ValueShape};
 use alloc::vec;
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 use frame::{CanId, dlc, flags as fd_flags};
@@ -23,7 +23,11 @@ impl Toml for Modify {
             ValueShape::Byte,
         ]);
         let keys = vec![
-            KeySpec::new("id", ValueShape::Text, "Three hex digits (SFF) or eight (EFF)."),
+            KeySpec::new(
+                "id",
+                ValueShape::Text,
+                "Three hex digits (SFF) or eight (EFF).",
+            ),
             KeySpec::new(
                 "raw_id",
                 ValueShape::Text,
@@ -43,7 +47,8 @@ impl Toml for Modify {
             "xor" => "XORs parts of the frame with these.",
             _ => "Sets parts of the frame.",
         };
-        let of = |key: &&'static str| KeySpec::new(key, ValueShape::Table(keys.clone()), about(key));
+        let of =
+            |key: &&'static str| KeySpec::new(key, ValueShape::Table(keys.clone()), about(key));
         Self::KEYS.iter().map(of).collect()
     }
 
@@ -171,7 +176,12 @@ fn id(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<IdOperand> {
     ids::read(&raw?, ids::raw_id, found).map(IdOperand::Raw)
 }
 
-fn len(op: ModifyOp, value: &TomlValue<'_>, limits: FrameLimits, f: &mut Diagnostics) -> Option<u8> {
+fn len(
+    op: ModifyOp,
+    value: &TomlValue<'_>,
+    limits: FrameLimits,
+    f: &mut Diagnostics,
+) -> Option<u8> {
     let len = value.integer(0..=255, f)?;
     // A classic frame's length is its raw DLC, which can be up to 15.
     let most = if limits.kinds.fd || limits.kinds.xl {

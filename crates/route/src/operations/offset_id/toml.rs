@@ -3,7 +3,7 @@
 use super::OffsetId;
 use crate::operations::toml::Toml;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlValue};
+use ::config::{Diagnostic, Diagnostics, KeySpec, TomlValue, ValueShape};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -16,7 +16,11 @@ impl Toml for OffsetId {
 
     fn keys() -> Vec<KeySpec> {
         let about = "Adds to the number of the ID.";
-        vec![Key::new("id_offset", Shape::Integer(-MOST..=MOST), about)]
+        vec![KeySpec::new(
+            "id_offset",
+            ValueShape::Integer(-MOST..=MOST),
+            about,
+        )]
     }
 
     fn parse(

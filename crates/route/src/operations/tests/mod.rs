@@ -43,7 +43,7 @@ fn bpf_refuses_it_by_its_name() {
     let mut program = BpfProgram::default();
     let why = THREE.to_bpf(&mut program).unwrap_err();
     assert!(why.contains("`reverse_bytes`"), "{why}");
-    assert_eq!(program, Program::default());
+    assert_eq!(program, BpfProgram::default());
 }
 
 #[cfg(feature = "config")]
@@ -52,7 +52,7 @@ mod text {
     use crate::operations::cangw::OptionSource;
     use crate::text::limits::FrameLimits;
     use crate::{KindSet, Modify, ModifyOp};
-    use ::config::{Diagnostics, TomlDocument, SourceText};
+    use ::config::{Diagnostics, SourceText, TomlDocument};
     use alloc::{format, string::String, vec::Vec};
 
     fn read(text: &str) -> (Vec<Option<Action>>, Vec<String>) {

@@ -1,7 +1,7 @@
 //! `-x`, and `struct cgw_csum_xor`.
 
 use super::XorSum;
-use crate::operations::cangw::{RuleAttribute, CanGw, OptionSource, GivenOption, RulePart};
+use crate::operations::cangw::{CanGw, GivenOption, OptionSource, RuleAttribute, RulePart};
 use crate::text::scan::{Read, whole};
 use ::config::Diagnostics;
 use alloc::{format, string::String, vec::Vec};

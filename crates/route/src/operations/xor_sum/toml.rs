@@ -4,7 +4,7 @@ use super::XorSum;
 use crate::operations::checksum_toml::{ByteRange, index_words, range, range_keys};
 use crate::operations::toml::Toml;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostics, KeySpec, ValueShape, TomlValue};
+use ::config::{Diagnostics, KeySpec, TomlValue, ValueShape};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -14,7 +14,11 @@ impl Toml for XorSum {
 
     fn keys() -> Vec<KeySpec> {
         let about = "Writes the XOR of payload bytes into one of them.";
-        vec![KeySpec::new("xor_sum", ValueShape::Table(range_keys()), about)]
+        vec![KeySpec::new(
+            "xor_sum",
+            ValueShape::Table(range_keys()),
+            about,
+        )]
     }
 
     fn parse(

@@ -1,5 +1,5 @@
 use super::*;
-use crate::rates::{PortRate, Rates, RouteRate};
+use crate::rates::{GatewayRates, PortRate, RouteRate};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -32,8 +32,8 @@ fn route(name: &str, by: &str, taken: Option<f64>) -> RouteRate {
     }
 }
 
-fn rates() -> Rates {
-    Rates {
+fn rates() -> GatewayRates {
+    GatewayRates {
         over: Duration::from_millis(1_004),
         ports: vec![
             port("engine", "up", 1204.0, 0.0),
@@ -149,9 +149,9 @@ fn what_is_paused_stands_still() {
 fn a_long_table_is_scrolled_to_its_end_and_no_further() {
     let mut app = app();
     let routes = (0..100).map(|i| route(&format!("r{i:02}"), "process", Some(1.0)));
-    let rates = Rates {
+    let rates = GatewayRates {
         routes: routes.collect(),
-        ..Rates::default()
+        ..GatewayRates::default()
     };
     app.hear(rates);
     press(&mut app, "\t");
