@@ -11,8 +11,8 @@
 
 use alloc::format;
 use alloc::vec::Vec;
-use baremetal::bench::{Pattern, Simulated, Task, TaskFrame};
-use baremetal::{Drive, Place, Plan, PortPlan};
+use baremetal::bench::{BenchTask, SendPattern, SimulatedBench, TaskFrame};
+use baremetal::{ControllerPlace, DriveMode, ImagePlan, PortPlan};
 use core::alloc::{GlobalAlloc, Layout};
 use core::panic::PanicInfo;
 use core::ptr::NonNull;
@@ -73,9 +73,9 @@ fn run() -> bool {
     let before = used();
     let plan = plan();
     let planned = used() - before;
-    let task = Task {
+    let task = BenchTask {
         ideal: false,
-        pattern: Pattern::OneAtATime,
+        pattern: SendPattern::OneAtATime,
         timeout: 100_000_000,
         ticks: None,
         on_cards: None,
@@ -83,7 +83,7 @@ fn run() -> bool {
         disturbed: None,
         frames: (0..FRAMES).filter_map(frame).collect(),
     };
-    let Some(mut bench) = Simulated::new(&task) else {
+    let Some(mut bench) = SimulatedBench::new(&task) else {
         return false;
     };
     let bench_and_task = used() - before - planned;
@@ -123,11 +123,11 @@ fn frame(n: u16) -> Option<TaskFrame> {
     Some(TaskFrame::new(0, &frame))
 }
 
-fn plan() -> Plan {
+fn plan() -> ImagePlan {
     let port = |name: &str, bus| PortPlan {
-        drive: Drive::Interrupt,
+        drive: DriveMode::Interrupt,
         queue: 16,
-        ..PortPlan::new(name, Place::Bench { bus }, 500_000)
+        ..PortPlan::new(name, ControllerPlace::Bench { bus }, 500_000)
     };
     let route = |n: u16| {
         let mut route = Route::new(format!("r{n}"), [PortId(0)].into(), [PortId(1)].into());
@@ -149,7 +149,7 @@ fn plan() -> Plan {
         });
         route
     };
-    Plan {
+    ImagePlan {
         ports: Vec::from([port("a", 0), port("b", 1)]),
         routes: Routes {
             routes: (0..ROUTES).map(route).collect(),

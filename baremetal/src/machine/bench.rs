@@ -7,13 +7,13 @@
 
 use super::clock;
 use alloc::string::{String, ToString};
-use baremetal::bench::{Access, Task, World};
+use baremetal::bench::{BenchAccess, BenchTask, BenchWorld};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use frame::Nanos;
 use spin::Mutex;
 use x86_64::instructions::interrupts::without_interrupts;
 
-static WORLD: Mutex<Option<World>> = Mutex::new(None);
+static WORLD: Mutex<Option<BenchWorld>> = Mutex::new(None);
 /// Ticks that the bench has taken, and the counter at bus time 0.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 /// Bus time at which the gateway must be woken.
@@ -28,7 +28,7 @@ fn bus_time(counter: u64) -> Nanos {
 }
 
 /// Runs `work` on the bench while bus time stands still.
-fn standing_still<T>(work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T> {
+fn standing_still<T>(work: impl FnOnce(&mut BenchWorld, Nanos) -> T) -> Option<T> {
     without_interrupts(|| {
         let begin = clock::counter();
         let mut world = WORLD.lock();
@@ -57,15 +57,15 @@ fn standing_still<T>(work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T> {
 
 /// Handles the timer's interrupt.
 pub(super) fn interrupt() {
-    standing_still(World::run);
+    standing_still(BenchWorld::run);
 }
 
 /// Sets up the bench for a task.
-pub(super) fn begin(task: &Task) -> Result<(), String> {
+pub(super) fn begin(task: &BenchTask) -> Result<(), String> {
     if clock::rate() != 1_000_000_000 {
         return Err("the bench needs virtual time: a counter of 1 GHz".to_string());
     }
-    let world = World::new(task).ok_or("the task has what is no frame")?;
+    let world = BenchWorld::new(task).ok_or("the task has what is no frame")?;
     TAKEN.store(clock::counter(), Relaxed);
     *WORLD.lock() = Some(world);
     Ok(())
@@ -73,7 +73,7 @@ pub(super) fn begin(task: &Task) -> Result<(), String> {
 
 /// Starts the tester.
 pub(super) fn start() {
-    standing_still(World::start);
+    standing_still(BenchWorld::start);
 }
 
 /// Returns whether the tester has finished.
@@ -91,7 +91,7 @@ pub(super) fn wake_after(ns: Nanos) {
 }
 
 /// Ends the bench, and returns it.
-pub(super) fn end() -> Option<World> {
+pub(super) fn end() -> Option<BenchWorld> {
     without_interrupts(|| {
         clock::wake_never();
         WORLD.lock().take()
@@ -102,9 +102,9 @@ pub(super) fn end() -> Option<World> {
 #[derive(Clone, Copy)]
 pub(super) struct Bench;
 
-impl Access for Bench {
+impl BenchAccess for Bench {
     #[inline]
-    fn with<T>(&self, work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T> {
+    fn with<T>(&self, work: impl FnOnce(&mut BenchWorld, Nanos) -> T) -> Option<T> {
         standing_still(work)
     }
 }

@@ -6,9 +6,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use baremetal::bench::controller;
-use baremetal::{Drive, Machine, Place, PortPlan};
+use baremetal::{ControllerPlace, DriveMode, PortPlan, TargetMachine};
 use controller::Controller;
-use controller::driven::{Backend, Lost, cards};
+use controller::driven::{ControllerBackend, Lost, cards};
 
 /// This machine, and the cards that were found in it.
 #[derive(Default)]
@@ -16,12 +16,16 @@ pub(super) struct Pc {
     cards: Option<Vec<pci::Card>>,
 }
 
-impl Machine for Pc {
-    fn controller(&mut self, number: u8, port: &PortPlan) -> Result<Box<dyn Backend>, String> {
-        let waits = port.drive == Drive::Interrupt;
+impl TargetMachine for Pc {
+    fn controller(
+        &mut self,
+        number: u8,
+        port: &PortPlan,
+    ) -> Result<Box<dyn ControllerBackend>, String> {
+        let waits = port.drive == DriveMode::Interrupt;
         match &port.place {
-            Place::Bench { bus } => controller(&bench::Bench, *bus, waits),
-            Place::Card { address, channel } => {
+            ControllerPlace::Bench { bus } => controller(&bench::Bench, *bus, waits),
+            ControllerPlace::Card { address, channel } => {
                 let card = self.card(address)?;
                 on_card(card, *channel, waits.then_some(number))
             }
@@ -49,7 +53,11 @@ impl Pc {
     }
 }
 
-fn on_card(card: pci::Card, channel: u8, waits: Option<u8>) -> Result<Box<dyn Backend>, String> {
+fn on_card(
+    card: pci::Card,
+    channel: u8,
+    waits: Option<u8>,
+) -> Result<Box<dyn ControllerBackend>, String> {
     let model = cards::model(card.class()).ok_or_else(|| {
         let (vendor, device) = card.class();
         format!("{card} is a PCI card {vendor:04x}:{device:04x}, which cangate cannot drive")
@@ -81,7 +89,7 @@ struct OnCard {
     line: Option<(u8, u8)>,
 }
 
-impl Backend for OnCard {
+impl ControllerBackend for OnCard {
     fn controller(&mut self) -> &mut dyn Controller {
         &mut *self.controller
     }

@@ -15,8 +15,8 @@ mod pci;
 mod serial;
 
 use alloc::string::{String, ToString};
-use baremetal::bench::{OnCards, Task};
-use baremetal::{Gateway, Slot};
+use baremetal::bench::{BenchTask, OnCards};
+use baremetal::{Gateway, PlanSlot};
 use core::panic::PanicInfo;
 use serial::say;
 use x86_64::instructions::port::Port;
@@ -24,7 +24,7 @@ use x86_64::instructions::port::Port;
 /// The slot that `cangate image` writes into.
 #[unsafe(link_section = ".gateway")]
 #[used]
-static SLOT: Slot = Slot::empty();
+static SLOT: PlanSlot = PlanSlot::empty();
 
 /// Commands on the serial line, one letter each: all counters; the end.
 const STATS: u8 = b's';
@@ -96,7 +96,7 @@ fn run(loaded: &memory::Loaded) -> Result<(), String> {
     Ok(())
 }
 
-fn task(module: &[u8]) -> Result<Task, String> {
+fn task(module: &[u8]) -> Result<BenchTask, String> {
     serde_json::from_slice(module).map_err(|error| {
         alloc::format!("the file beside the image is no task for its bench: {error}")
     })

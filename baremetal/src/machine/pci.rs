@@ -95,7 +95,7 @@ pub(super) enum Window {
     Memory(usize),
 }
 
-impl cards::Card for Card {
+impl cards::CardAccess for Card {
     type Region = Window;
     type Error = String;
 

@@ -1,7 +1,7 @@
 //! The replacement for `table` in a build without Parquet: a table that cannot be created. Such an
 //! output is refused earlier ([`crate::FormError::NotBuilt`]); no error can occur here.
 
-use crate::chunk::{Gap, Record};
+use crate::chunk::{FrameGap, RecordedFrame};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use std::sync::Arc;
 pub(crate) struct ParquetError;
 
 /// A table of frames, which cannot exist in this build.
-pub(crate) struct Table(Infallible);
+pub(crate) struct FrameTable(Infallible);
 
-impl Table {
+impl FrameTable {
     /// Returns an error.
     pub(crate) const fn new() -> Result<Self, ParquetError> {
         Err(ParquetError)
@@ -23,11 +23,11 @@ impl Table {
         match self.0 {}
     }
 
-    pub(crate) const fn frame(&mut self, _: &Record<'_>) -> bool {
+    pub(crate) const fn frame(&mut self, _: &RecordedFrame<'_>) -> bool {
         match self.0 {}
     }
 
-    pub(crate) const fn gap(&mut self, _: &Gap) {
+    pub(crate) const fn gap(&mut self, _: &FrameGap) {
         match self.0 {}
     }
 

@@ -24,12 +24,12 @@ pub fn left_out() -> Option<String> {
 
 /// io_uring cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unavailable {
+pub struct UringUnavailable {
     /// The error that a kernel without io_uring would return.
     pub source: Errno,
 }
 
-impl Unavailable {
+impl UringUnavailable {
     const fn new() -> Self {
         Self {
             source: Errno::NOSYS,
@@ -37,24 +37,24 @@ impl Unavailable {
     }
 }
 
-impl std::error::Error for Unavailable {}
+impl std::error::Error for UringUnavailable {}
 
-impl fmt::Display for Unavailable {
+impl fmt::Display for UringUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&left_out().unwrap_or_default())
     }
 }
 
 /// Buffers for received datagrams. No value of it exists in this build.
-pub struct Inbox(Infallible);
+pub struct UringInbox(Infallible);
 
-impl Inbox {
+impl UringInbox {
     /// Always fails.
     ///
     /// # Errors
-    /// [`Unavailable`], always.
-    pub fn open(_: impl AsFd, _: usize, _: usize) -> Result<Self, Unavailable> {
-        Err(Unavailable::new())
+    /// [`UringUnavailable`], always.
+    pub fn open(_: impl AsFd, _: usize, _: usize) -> Result<Self, UringUnavailable> {
+        Err(UringUnavailable::new())
     }
 
     /// Never called.
@@ -103,15 +103,15 @@ impl Inbox {
 }
 
 /// Buffers for datagrams to send. No value of it exists in this build.
-pub struct Outbox(Infallible);
+pub struct UringOutbox(Infallible);
 
-impl Outbox {
+impl UringOutbox {
     /// Always fails.
     ///
     /// # Errors
-    /// [`Unavailable`], always.
-    pub fn open(_: impl AsFd, _: usize, _: usize) -> Result<Self, Unavailable> {
-        Err(Unavailable::new())
+    /// [`UringUnavailable`], always.
+    pub fn open(_: impl AsFd, _: usize, _: usize) -> Result<Self, UringUnavailable> {
+        Err(UringUnavailable::new())
     }
 
     /// Never called.
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn what_is_left_out_says_why() {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        let inbox = Inbox::open(&socket, 1, 16).err().unwrap();
-        let outbox = Outbox::open(&socket, 1, 16).err().unwrap();
+        let inbox = UringInbox::open(&socket, 1, 16).err().unwrap();
+        let outbox = UringOutbox::open(&socket, 1, 16).err().unwrap();
         assert_eq!(inbox, outbox);
         let why = inbox.to_string();
         assert_eq!(Some(&why), left_out().as_ref());

@@ -4,12 +4,12 @@
 //! Tables that a gateway of another build left in the kernel (`--persist`, or a crash with clsact
 //! in use) stay there: the owner is stored in their maps, and only the BPF code reads those.
 
-use super::{Error, Interface, Missing};
+use super::{Error, Interface, MissingFeature};
 use crate::RouteCounts;
 use crate::data_path::DataPath;
-use crate::instance::Instance;
-use crate::kernel_path::{self, Assignment, KernelPath, Listing, Report, Running};
-use crate::machine::Machine;
+use crate::instance::GatewayInstance;
+use crate::kernel_path::{self, KernelPath, PathAssignment, PathListing, PathReport, PathRun};
+use crate::machine::HostMachine;
 use route::{PortId, RouteId, Routes};
 use std::convert::Infallible;
 use std::fmt;
@@ -17,20 +17,20 @@ use std::fmt;
 /// Returns the reason why this build has no BPF; `None` in builds that have it.
 #[must_use]
 pub fn left_out() -> Option<String> {
-    Some(Missing::NotBuilt.to_string())
+    Some(MissingFeature::NotBuilt.to_string())
 }
 
 /// Returns the features of this kernel: this build knows none.
 ///
 /// # Errors
 /// [`Missing::NotBuilt`], always.
-pub const fn features() -> Result<Infallible, Missing> {
-    Err(Missing::NotBuilt)
+pub const fn features() -> Result<Infallible, MissingFeature> {
+    Err(MissingFeature::NotBuilt)
 }
 
 /// A route that BPF cannot express.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Inexpressible {
+pub struct BpfInexpressible {
     /// The route.
     pub route: RouteId,
     /// Its name.
@@ -41,7 +41,7 @@ pub struct Inexpressible {
     pub why: String,
 }
 
-impl fmt::Display for Inexpressible {
+impl fmt::Display for BpfInexpressible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "route {:?}: {}", self.name, self.why)
     }
@@ -49,13 +49,13 @@ impl fmt::Display for Inexpressible {
 
 /// Returns every route, with the reason that this build has no BPF.
 #[must_use]
-pub fn survey(routes: &Routes, _: &[Option<String>], _: &[Interface]) -> Vec<Inexpressible> {
+pub fn survey(routes: &Routes, _: &[Option<String>], _: &[Interface]) -> Vec<BpfInexpressible> {
     let each = (0..).map(RouteId).zip(&routes.routes);
-    each.map(|(route, about)| Inexpressible {
+    each.map(|(route, about)| BpfInexpressible {
         route,
         name: about.name.clone(),
         port: None,
-        why: Missing::NotBuilt.to_string(),
+        why: MissingFeature::NotBuilt.to_string(),
     })
     .collect()
 }
@@ -88,9 +88,9 @@ pub struct TableInfo {
 
 /// The data path through BPF, in which nothing can run.
 #[derive(Clone, Copy, Debug)]
-pub struct Bpf;
+pub struct BpfPath;
 
-impl KernelPath for Bpf {
+impl KernelPath for BpfPath {
     fn data_path(&self) -> DataPath {
         DataPath::Bpf
     }
@@ -99,7 +99,7 @@ impl KernelPath for Bpf {
         &self,
         routes: &Routes,
         _: &[Option<String>],
-        _: &Machine,
+        _: &HostMachine,
     ) -> Vec<Option<String>> {
         vec![left_out(); routes.routes.len()]
     }
@@ -112,20 +112,20 @@ impl KernelPath for Bpf {
         false
     }
 
-    fn remove_leftovers(&self, _: &Instance) -> Result<Option<String>, kernel_path::Error> {
+    fn remove_leftovers(&self, _: &GatewayInstance) -> Result<Option<String>, kernel_path::Error> {
         Ok(None)
     }
 
     fn start(
         &self,
-        _: &Instance,
-        _: Assignment<'_>,
-    ) -> Result<(Box<dyn Running>, Report), kernel_path::Error> {
-        Err(Error::Kernel(Missing::NotBuilt).into())
+        _: &GatewayInstance,
+        _: PathAssignment<'_>,
+    ) -> Result<(Box<dyn PathRun>, PathReport), kernel_path::Error> {
+        Err(Error::Kernel(MissingFeature::NotBuilt).into())
     }
 
-    fn list(&self) -> Result<Listing, kernel_path::Error> {
-        Err(Error::Kernel(Missing::NotBuilt).into())
+    fn list(&self) -> Result<PathListing, kernel_path::Error> {
+        Err(Error::Kernel(MissingFeature::NotBuilt).into())
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
         assert!(choice.because.contains(&(DataPath::Bpf, why)), "{choice:?}");
         let wrong = survey(&routes, &interfaces, &[]);
         assert_eq!(wrong.len(), 1);
-        let listed = Bpf.list().map_err(|error| error.to_string());
+        let listed = BpfPath.list().map_err(|error| error.to_string());
         assert_eq!(listed, Err(Missing::NotBuilt.to_string()));
     }
 }

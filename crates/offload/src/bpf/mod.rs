@@ -146,7 +146,7 @@ pub use interfaces::interfaces;
 #[cfg(feature = "bpf")]
 pub use kernel::{BpfFeatures, features};
 #[cfg(not(feature = "bpf"))]
-pub use left_out::{Bpf, Inexpressible, ListedTable, TableInfo, features, left_out, survey};
+pub use left_out::{BpfInexpressible, BpfPath, ListedTable, TableInfo, features, left_out, survey};
 pub use linux::link::NetLink as Interface;
 #[cfg(feature = "bpf")]
 pub use offload::{BpfOffload, BpfOutcome};
