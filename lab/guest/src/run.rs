@@ -241,7 +241,7 @@ impl Lab {
                 }
                 Some(WirePiece::Status(status)) => outcome.status = Some(status),
                 Some(WirePiece::Failed(said)) => {
-                    outcome.failure = Some(GuestFailure::Guest { said })
+                    outcome.failure = Some(GuestFailure::Guest { said });
                 }
                 Some(WirePiece::Listening) => listening(),
                 Some(WirePiece::Stdout(_) | WirePiece::Stderr(_)) | None => {}

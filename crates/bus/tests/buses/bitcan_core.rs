@@ -442,7 +442,7 @@ fn event(out: &mut String, event: &NodeEvent<'_>, count: u16) {
         )
         .unwrap(),
         NodeEvent::State { at, node, state } => {
-            writeln!(out, "S {at} {} {state:?}", node.0).unwrap()
+            writeln!(out, "S {at} {} {state:?}", node.0).unwrap();
         }
         NodeEvent::Dropped {
             at, node, tag, why, ..

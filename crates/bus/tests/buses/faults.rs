@@ -288,7 +288,7 @@ fn recovery_under_full_load_takes_128_frames() {
     while bus.node_state(N0).unwrap().state == ErrorState::BusOff {
         let t = bus.next().unwrap();
         bus.run_until(t, |e| {
-            frames += u64::from(matches!(e, NodeEvent::Frame { .. }))
+            frames += u64::from(matches!(e, NodeEvent::Frame { .. }));
         });
         while bus.free(NodeId(1)) > 0 {
             bus.send(NodeId(1), bus.now(), &sff(0x100, &[]), 0).unwrap();

@@ -178,7 +178,7 @@ impl Both {
             match slot.checked_sub(FIRST) {
                 Some(number) if number < DEVICES => self.devices[number].read_config(at, there),
                 None if slot == 0 => {
-                    there.copy_from_slice(&self.bridge.bytes[at..at + there.len()])
+                    there.copy_from_slice(&self.bridge.bytes[at..at + there.len()]);
                 }
                 _ => {}
             }

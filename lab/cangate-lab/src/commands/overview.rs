@@ -96,7 +96,7 @@ impl<'e> RunOverview<'e> {
                 self.has_ended(n, false, None);
             }
             ScheduleEvent::Again(n, why) => {
-                self.line(&format!("{}: made again: {why}", self.name(n)))
+                self.line(&format!("{}: made again: {why}", self.name(n)));
             }
             ScheduleEvent::Started(n) => {
                 self.announce();

@@ -72,7 +72,7 @@ impl UnderTest {
                 match experiment.bench {
                     BenchKind::Timed | BenchKind::Vm => join_controllers()?,
                     BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Vcan | BenchKind::None => {
-                        take_over_card()?
+                        take_over_card()?;
                     }
                 }
                 Ok(Self::None)

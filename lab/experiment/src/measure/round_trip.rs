@@ -39,7 +39,7 @@ impl RoundTrip {
     pub(super) fn prepare(experiment: &Experiment) -> Result<Self, MeasureError> {
         match (experiment.bench, &experiment.gateway) {
             (BenchKind::Timed, GatewayChoice::Direct { .. }) => {
-                other_controllers("mapped", [0, 0])?
+                other_controllers("mapped", [0, 0])?;
             }
             (BenchKind::Timed, GatewayChoice::Chardev) => {
                 other_controllers(&chardev_model(experiment), [0, 0])?;
