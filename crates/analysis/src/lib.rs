@@ -7,15 +7,15 @@
 //! of frame, whatever the phases of the messages to one another.
 //!
 //! ```
-//! use analysis::{Arrival, BusSpec, Compiled, LengthRule, Lengths};
-//! use analysis::{Message, NodeSpec, Order, Shape};
+//! use analysis::{Arrival, BusSpec, CompiledBus, LengthRule, LengthSearch};
+//! use analysis::{Message, NodeSpec, SendOrder, FrameShape};
 //! use frame::{CanId, Frame};
 //!
 //! let frame = |number| Frame::classic(CanId::sff(number).unwrap(), &[0xAA; 8]).unwrap();
 //! let message = |number| Message {
 //!     name: String::new(),
 //!     node: 0,
-//!     shape: Shape::exact(&frame(number)).unwrap(),
+//!     shape: FrameShape::exact(&frame(number)).unwrap(),
 //!     arrival: Arrival::new(10_000_000, 0, 0).unwrap(),
 //!     offset: None,
 //!     deadline: 10_000_000,
@@ -27,10 +27,10 @@
 //!     errors: None,
 //!     random_errors: None,
 //!     joins: 0,
-//!     nodes: vec![NodeSpec::new("ecu", Order::Priority)],
+//!     nodes: vec![NodeSpec::new("ecu", SendOrder::Priority)],
 //!     messages: vec![message(0x100), message(0x200)],
 //! };
-//! let compiled = Compiled::new(&bus, &mut Lengths::new())?;
+//! let compiled = CompiledBus::new(&bus, &mut LengthSearch::new())?;
 //! let found = compiled.assess(&compiled.arrivals());
 //! // Frame 100 waits for one frame 200, which has just started, and its intermission.
 //! let bits = |number| frame::wire::length(frame(number).view()).unwrap().bits();

@@ -41,7 +41,7 @@
 //! blocks, as one of another node does.
 //!
 //! How many frames of a message are in the node at one time follows from its bound: it is the
-//! number that are released in a time of that length. ([`crate::Compiled::assess`] finds both
+//! number that are released in a time of that length. ([`crate::CompiledBus::assess`] finds both
 //! together.) With one buffer, no frame may be below L: L is the lowest of the node.
 //!
 //! With one buffer this is the case that Davis, Kollmann, Pollex, Slomka, *Controller Area Network
@@ -52,7 +52,7 @@
 //! For them, a frame of this node competes from the time when it is in a buffer. That is its
 //! release plus the time that it waits in the queue: a jitter. With one buffer, two frames of a
 //! message are in it one after the other, so they keep the distance of a frame; with several, they
-//! keep none. ([`crate::Compiled::assess`] finds all of these jitters together.)
+//! keep none. ([`crate::CompiledBus::assess`] finds all of these jitters together.)
 //!
 //! # A second derivation, without jitter
 //! Let H be a set of messages with two properties: if it has a message of a node with a queue, it

@@ -6,7 +6,7 @@
 //! machine.
 //!
 //! ```
-//! use bus::{Bus, BusConfig, Event, NodeConfig};
+//! use bus::{Bus, BusConfig, NodeEvent, NodeConfig};
 //! # use cangate_bus as bus;
 //! use frame::{CanId, Frame};
 //!
@@ -16,7 +16,7 @@
 //! bus.send(sender, 0, &Frame::classic(CanId::sff(0x123)?, &[])?, 7)?;
 //! let mut ends = Vec::new();
 //! bus.run_until(1_000_000, |event| {
-//!     if let Event::Frame { end, tag, .. } = event {
+//!     if let NodeEvent::Frame { end, tag, .. } = event {
 //!         ends.push((*end, *tag));
 //!     }
 //! });

@@ -18,7 +18,7 @@ const RECEIVED: u8 = 3;
 pub struct RecordedFrame<'a> {
     /// Unix time in ns; the controller's own epoch if hardware stamps were requested.
     pub stamp: Nanos,
-    /// Its interface or device, as an index into [`crate::Names`].
+    /// Its interface or device, as an index into [`crate::InterfaceNames`].
     pub interface: u16,
     /// Whether this machine sent or received it; `None` if the direction was not requested or is
     /// unknown.

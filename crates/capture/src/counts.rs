@@ -27,7 +27,7 @@ pub struct InterfaceCounts {
 /// The outcome of every frame that passed the filter.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct CaptureCounts {
-    /// By the index of the interface in [`crate::Names`].
+    /// By the index of the interface in [`crate::InterfaceNames`].
     pub interfaces: Vec<InterfaceCounts>,
     /// Frames for which the kernel's ring had no room, of all interfaces together.
     pub lost_ring: u64,

@@ -6,11 +6,11 @@
 //! reports all mistakes instead of only the first one.
 //!
 //! ```
-//! use cangate_config::{Diagnostics, Document, Source, render};
+//! use cangate_config::{Diagnostics, TomlDocument, SourceText, render};
 //!
-//! let source = Source::new("gateway.toml", "speed = \"500q\"\nlenght = 3\n");
+//! let source = SourceText::new("gateway.toml", "speed = \"500q\"\nlenght = 3\n");
 //! let mut found = Diagnostics::new();
-//! let document = Document::parse(&source, &mut found);
+//! let document = TomlDocument::parse(&source, &mut found);
 //! let mut table = document.root();
 //! assert_eq!(table.bitrate("speed", &mut found), None);
 //! assert_eq!(table.integer("length", 0..=8, &mut found), None);

@@ -78,7 +78,7 @@ impl KeySpec {
 }
 
 impl ValueShape {
-    /// Returns the shape for a list of names as [`crate::Value::one_of`] takes it.
+    /// Returns the shape for a list of names as [`crate::TomlValue::one_of`] takes it.
     #[must_use]
     pub fn words<T>(names: &[(&'static str, T)]) -> Self {
         Self::Words(names.iter().map(|(name, _)| *name).collect())

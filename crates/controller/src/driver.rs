@@ -56,7 +56,7 @@ pub trait Controller {
     fn interrupts(&mut self, on: bool);
 
     /// Starts the recovery from bus-off: the controller takes part again after 128 times 11
-    /// recessive bits (ISO 11898-1, *Bus-off recovery*), which an [`ControllerEvent::ErrorStatus`] reports. In any
+    /// recessive bits (ISO 11898-1, *Bus-off recovery*), which an [`ControllerEvent::Status`] reports. In any
     /// other state, it does nothing.
     ///
     /// # Errors

@@ -14,8 +14,8 @@ pub struct StartMode<'a> {
     pub listen_only: bool,
     /// Try each frame only once.
     pub one_shot: bool,
-    /// Report [`BusError`](crate::Event::BusError) and
-    /// [`ArbitrationLost`](crate::Event::ArbitrationLost). These cost register accesses.
+    /// Report [`BusError`](crate::ControllerEvent::BusError) and
+    /// [`ArbitrationLost`](crate::ControllerEvent::ArbitrationLost). These cost register accesses.
     pub diagnose: bool,
     /// The frames that are wanted: those that match any of the filters; all frames, if there is no
     /// filter. A controller that cannot represent the filters exactly lets more frames through,

@@ -47,7 +47,7 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// A line of the log is not a frame, and [`crate::Input::Log`] is strict.
+    /// A line of the log is not a frame, and [`crate::TesterInput::Log`] is strict.
     #[error("{0}\nwithout --strict such lines are left out and counted")]
     BadLine(LogError),
     /// The log cannot be read to its end.

@@ -38,7 +38,7 @@ pub(crate) struct PlayedRun {
     pub(crate) end: Nanos,
     /// The time at which the last frame was handed to a tester.
     pub(crate) last_release: Nanos,
-    /// Whether the buses were still busy [`PATIENCE`] after that: frames that go round in loops.
+    /// Whether the buses were still busy [`BUSY_TIMEOUT`] after that: frames that go round in loops.
     pub(crate) cut_off: bool,
     /// Events of the gateway's ports that a user should know, in sentences.
     pub(crate) warnings: Vec<String>,
@@ -46,7 +46,7 @@ pub(crate) struct PlayedRun {
 
 /// The time for which the buses may go on after the last frame was handed in, ns of bus time:
 /// longer than any queue lasts.
-const PATIENCE: Nanos = 60_000_000_000;
+const BUSY_TIMEOUT: Nanos = 60_000_000_000;
 
 /// The length of the windows for which bus load is calculated, ns.
 pub(crate) const WINDOW: Nanos = 100_000_000;
@@ -121,7 +121,7 @@ pub(crate) fn play(
             continue;
         }
         let Some(now) = next_event else { break };
-        if next_send.is_none() && now > played.last_release.saturating_add(PATIENCE) {
+        if next_send.is_none() && now > played.last_release.saturating_add(BUSY_TIMEOUT) {
             played.cut_off = true;
             break;
         }

@@ -61,7 +61,7 @@ pub struct StepResult {
 /// cannot recover) is taken out of service, both halves of it: its held frames count as lost,
 /// copies for it count as [`Fate::Undeliverable`](crate::Fate::Undeliverable), and
 /// [`Engine::events`] reports it once. All other ports go on. It returns to service by a
-/// [`Change`](crate::Change) that opens it again, or on its own if its transmitting half returns a
+/// [`Change`](crate::LayoutChange) that opens it again, or on its own if its transmitting half returns a
 /// time for it ([`Transmit::retry_at`]: a log whose disk was full).
 pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) table: Arc<RoutingTable>,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Number of faults injected on purpose on one half of a port
-/// ([`wrap::Faulty`](crate::wrap::Faulty)).
+/// ([`wrap::Faulty`](crate::wrap::FaultyHalf)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FaultCounters {
     /// Frames that were dropped. A receiving half never handed them over; on the transmitting half

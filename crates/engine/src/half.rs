@@ -111,7 +111,7 @@ pub trait Transmit {
     }
 
     /// Returns the reason why it would refuse this frame now, if it is another one than
-    /// [`TransmitRefusal::Full`], so that a queue in front of it ([`wrap::Queued`](crate::wrap::Queued))
+    /// [`TransmitRefusal::Full`], so that a queue in front of it ([`wrap::Queued`](crate::wrap::QueuedTransmitter))
     /// can refuse it immediately. A half that does not know returns `None`; if it refuses the frame
     /// later, that frame is lost.
     fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {

@@ -3,7 +3,7 @@
 //! * A **port** is one attachment to a bus. It has two halves, because an engine receives from one
 //!   port while it transmits on others and, for can-gw's `-i`, on the same one: [`Receive`] and
 //!   [`Transmit`].
-//! * [`Engine`] receives from every port in turn, lets the [`route::Table`] decide and hands the
+//! * [`Engine`] receives from every port in turn, lets the [`route::RoutingTable`] decide and hands the
 //!   copies to their ports. It counts each frame under exactly one [`Fate`].
 //! * [`CounterSnapshot`] holds all counters, and [`CounterSnapshot::check`] proves that they add up.
 //! * [`LayoutChange`] switches an engine from one table and set of ports to the next without losing a
@@ -33,11 +33,11 @@
 //!
 //! ```
 //! use engine::{
-//!     Accepted, Engine, Fate, FlushReport, NamedPort, Outgoing, PortError, Receive, Received,
-//!     Refused, RxCounters, RxReport, Stamp, Transmit, TxCounters,
+//!     Accepted, Engine, Fate, FlushReport, NamedPort, OutgoingFrame, PortError, Receive, ReceivedFrame,
+//!     TransmitRefusal, RxCounters, RxReport, ReceiveStamp, Transmit, TxCounters,
 //! };
 //! use frame::{CanId, Frame, Nanos};
-//! use route::{PortId, Route, Routes, Table};
+//! use route::{PortId, Route, Routes, RoutingTable};
 //! use std::{cell::RefCell, rc::Rc, sync::Arc};
 //!
 //! /// A queue that is both halves of a port: what was put in comes in, what goes out is kept.
@@ -52,13 +52,13 @@
 //!         &mut self,
 //!         now: Nanos,
 //!         budget: usize,
-//!         take: &mut dyn FnMut(Received<'_>),
+//!         take: &mut dyn FnMut(ReceivedFrame<'_>),
 //!     ) -> Result<RxReport, PortError> {
 //!         let mut incoming = self.incoming.borrow_mut();
 //!         let frames = budget.min(incoming.len());
 //!         for frame in incoming.drain(..frames) {
-//!             let stamp = Stamp { ns: now, ..Stamp::default() };
-//!             take(Received { frame: frame.view(), stamp, hops: 0, token: 0 });
+//!             let stamp = ReceiveStamp { ns: now, ..ReceiveStamp::default() };
+//!             take(ReceivedFrame { frame: frame.view(), stamp, hops: 0, token: 0 });
 //!         }
 //!         Ok(RxReport { frames, more: !incoming.is_empty(), ..RxReport::default() })
 //!     }
@@ -73,8 +73,8 @@
 //! }
 //!
 //! impl Transmit for Memory {
-//!     fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
-//!         let frame = Frame::from_view(outgoing.frame).ok_or(Refused::Unsupported)?;
+//!     fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+//!         let frame = Frame::from_view(outgoing.frame).ok_or(TransmitRefusal::Unsupported)?;
 //!         self.sent.borrow_mut().push((now, frame));
 //!         Ok(Accepted)
 //!     }

@@ -12,7 +12,7 @@
 //! * [`FrameRef`]: a borrowed frame of any kind; this type passes through the gateway, so that a
 //!   frame in shared memory is not copied before it has to be.
 //! * [`text`]: cansend's grammar and candump's log lines: [`text::parse_frame`],
-//!   [`text::parse_line`], [`text::Line`]; frames have `Display`, [`Frame`] has `FromStr`.
+//!   [`text::parse_line`], [`text::LogLine`]; frames have `Display`, [`Frame`] has `FromStr`.
 //! * [`wire`]: exact bits, stuff bits, CRC and durations of classic and ISO FD frames, and the
 //!   order of arbitration: [`wire::length`], [`wire::BitRate`], [`wire::arbitration_key`].
 

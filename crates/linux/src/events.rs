@@ -3,7 +3,7 @@
 //! A port with several descriptors can have an epoll of its own, which other code waits for as for
 //! one descriptor. Then each event takes two calls: one that waits, and one that asks the port's
 //! epoll for the event. And an epoll in an epoll, or in ppoll(2), is queried once more before and
-//! after each wait. The [members](Member) of an [`EventSet`] have their descriptors in one epoll.
+//! after each wait. The [members](SetMember) of an [`EventSet`] have their descriptors in one epoll.
 //! The thread that waits in it delivers each member's events, and the member picks them up without
 //! a call.
 //!
@@ -41,7 +41,7 @@ pub enum EventTrigger {
 /// Descriptors of several owners in one epoll.
 pub struct EventSet {
     epoll: OwnedFd,
-    /// Wakes the waiting thread when a member was [stirred](Member::stir) by another thread.
+    /// Wakes the waiting thread when a member was [stirred](SetMember::stir) by another thread.
     bell: OwnedFd,
     known: Mutex<KnownDescriptor>,
     /// A thread waits in the set repeatedly.

@@ -21,7 +21,7 @@
 //!
 //! Routes from one port that need not stay together can be split: a route that writes a log does
 //! not keep the other routes out of the kernel. BPF then also leaves the frames that it takes to
-//! the other data paths ([`bpf::Options::tap`]).
+//! the other data paths ([`bpf::BpfOptions::tap`]).
 
 use crate::bpf;
 use crate::data_path::DataPath;

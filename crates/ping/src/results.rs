@@ -18,7 +18,7 @@ pub const FRAME: &str = "own frame on the bus, ns";
 /// Returns the rows of all masters. The latency of a row is the round trip: the incoming frame is
 /// the frame as it was sent, the outgoing one is the answer, and no frame's duration is subtracted.
 ///
-/// For a frame that comes back on its own ([`Plan::own`](crate::Plan::own)), the latency is the
+/// For a frame that comes back on its own ([`Plan::own`](crate::PingPlan::own)), the latency is the
 /// time that sending takes in addition to the frame's time on the bus, which differs with the stuff
 /// bits of its number and is subtracted; `rate` is the rate of the bus, `None` if frames take no
 /// time.

@@ -19,7 +19,7 @@ pub const LONGEST_NAME: usize = 32;
 /// Maximum number of frames that a port's queue may hold.
 pub const LONGEST_QUEUE: u32 = 65_536;
 
-/// A kind of port. A gateway knows the kinds in its [`Kinds`](crate::Kinds), from whichever crate
+/// A kind of port. A gateway knows the kinds in its [`Kinds`](crate::PortKinds), from whichever crate
 /// they come.
 pub trait PortKind: Send + Sync {
     /// Returns the value of `kind` in `gateway.toml`.

@@ -16,7 +16,7 @@ const UNKNOWN: PayloadSpan = PayloadSpan {
 };
 
 /// The payloads of frames as they came in and as they went out, by the record's index in
-/// [`crate::Results::records`].
+/// [`crate::RunResults::records`].
 ///
 /// At most 4 GiB of them are stored; later ones are not kept, and are unknown.
 #[derive(Clone, Debug, Default)]

@@ -110,7 +110,7 @@ impl FromStr for Status {
 /// has a row for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameRecord {
-    /// The number that identified it during the run ([`crate::traffic::Release::tag`]).
+    /// The number that identified it during the run ([`crate::traffic::TrafficRelease::tag`]).
     pub tag: u64,
     /// Index into [`RunResults::routes`], if a route took it.
     pub route: Option<u16>,

@@ -10,7 +10,7 @@ pub struct FrameArrival {
     /// The port at which it came in.
     pub from: PortId,
     /// The time, for rate limits. The epoch is arbitrary, but the same for all frames of one
-    /// [`crate::Memory`].
+    /// [`crate::TableMemory`].
     pub now: Nanos,
     /// Number of gateways that the frame has passed before this one.
     pub hops: u8,

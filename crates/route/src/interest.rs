@@ -43,7 +43,7 @@ pub enum InterestIds {
     Nothing,
     /// Every ID.
     Everything,
-    /// IDs that pass any of these filters. [`crate::Table::interest`] returns them sorted. There
+    /// IDs that pass any of these filters. [`crate::RoutingTable::interest`] returns them sorted. There
     /// may be more than a socket can hold (512); a caller that cannot hold them all should receive
     /// everything.
     Filters(Vec<RawFilter>),

@@ -9,7 +9,7 @@ use frame::{FrameBuf, Nanos};
 const DISORDER: Nanos = 1_000_000_000;
 
 /// The state that a table keeps between frames: the usage of its rate limits, and working space.
-/// [`crate::Table::memory`] creates it and allocates everything at once; there is no allocation
+/// [`crate::RoutingTable::memory`] creates it and allocates everything at once; there is no allocation
 /// after that. Each thread that decides has its own.
 #[derive(Clone, Debug)]
 pub struct TableMemory {

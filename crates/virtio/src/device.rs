@@ -179,7 +179,7 @@ impl VirtioDevice {
         let _ = self.events.add(other, what, trigger);
     }
 
-    /// Returns the [watched](Device::watch) events that were active at the last call of
+    /// Returns the [watched](VirtioDevice::watch) events that were active at the last call of
     /// [`VirtioDevice::work`], as bits.
     #[must_use]
     pub const fn others(&self) -> u32 {
@@ -393,7 +393,7 @@ impl VirtioDevice {
         message::carries(frame, lock(&self.guest).rings.features())
     }
 
-    /// Passes the machine a frame that it [carries](Device::carries), while its link is up; returns
+    /// Passes the machine a frame that it [carries](VirtioDevice::carries), while its link is up; returns
     /// false if the machine has no buffer for it. [`VirtioDevice::tell`] notifies the driver.
     pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
         lock(&self.guest).rings.give(frame)

@@ -171,7 +171,7 @@ impl DeviceRing {
     }
 }
 
-/// The three queues of a machine. They are set up by vhost-user's messages; see [`crate::Device`].
+/// The three queues of a machine. They are set up by vhost-user's messages; see [`crate::VirtioDevice`].
 pub struct DeviceRings {
     memory: GuestMemoryMmap,
     rings: [DeviceRing; QUEUES],
@@ -520,7 +520,7 @@ impl DeviceRings {
 
     /// Passes a frame to the machine; returns false if the machine has no buffer for it. The frame
     /// must be of a kind that [`message::carries`], and the machine must be
-    /// [started](Rings::is_started).
+    /// [started](DeviceRings::is_started).
     pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
         let mut bytes = [0; LONGEST];
         let size = message::encode(frame, &mut bytes);

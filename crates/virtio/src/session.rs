@@ -25,7 +25,7 @@ const CONFIG_CHANGE: [u32; 3] = [2, 1, 0];
 /// that specifies more, without reading its body.
 const LONGEST_BODY: usize = 0x1000;
 /// Time within which the body must follow its header, otherwise the connection is closed, ns.
-const PATIENCE: Nanos = 200_000_000;
+const MESSAGE_TIMEOUT: Nanos = 200_000_000;
 /// Maximum number of messages that one call serves. A monitor that sends without pause must not
 /// delay the frames of others; QEMU sets a device up with fewer.
 const AT_ONCE: usize = 64;
@@ -108,7 +108,8 @@ impl MonitorSession {
         if self.unread {
             return Some(0);
         }
-        self.since.map(|since| since.saturating_add(PATIENCE))
+        self.since
+            .map(|since| since.saturating_add(MESSAGE_TIMEOUT))
     }
 
     /// Returns what can be done now without waiting.
@@ -189,7 +190,7 @@ impl MonitorSession {
                 StreamBegin::Part => return Ok(()),
                 StreamBegin::Header => {
                     let since = *self.since.get_or_insert(now);
-                    if now >= since.saturating_add(PATIENCE) {
+                    if now >= since.saturating_add(MESSAGE_TIMEOUT) {
                         return Err(SessionEnd::Message("its body did not come".to_owned()));
                     }
                     return Ok(());

@@ -77,7 +77,7 @@ pub type Versions = BTreeMap<String, Vec<(String, String)>>;
 /// Returns the versions of the kernels in use; this may fetch them.
 ///
 /// # Errors
-/// [`ScheduleError::GuestRunner`].
+/// [`ScheduleError::Machine`].
 pub fn versions(
     machine: &dyn GuestRunner,
     experiments: &[Experiment],

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The reason why the lab could not do what was requested. A guest that fails is not an error of
-/// this kind: see [`crate::Failure`].
+/// this kind: see [`crate::GuestFailure`].
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The host cannot run guests.

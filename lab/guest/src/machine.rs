@@ -189,13 +189,13 @@ pub enum GuestJob {
         /// Program and arguments.
         command: Vec<String>,
     },
-    /// Run a shell as root whose input comes through a [`crate::Keyboard`], and pass on its output
+    /// Run a shell as root whose input comes through a [`crate::GuestKeyboard`], and pass on its output
     /// and its exit status.
     Shell {
         /// The shell's terminal; without one, it reads commands as from a pipe.
         terminal: Option<TerminalSize>,
     },
-    /// A task whose meaning the caller defines: see [`crate::agent::Tasks`].
+    /// A task whose meaning the caller defines: see [`crate::agent::AgentTasks`].
     Task {
         /// The task, in a form that the caller's agent reads.
         task: serde_json::Value,

@@ -7,7 +7,7 @@
 //! takes less time than 65536 frames do: more than two seconds on any bus on which frames take
 //! time, twice the time after which a frame counts as lost.
 //!
-//! [`probe::matching::Matcher`] is not used here: docs/decisions/0009-one-matcher.md gives the
+//! [`probe::matching::FrameMatcher`] is not used here: docs/decisions/0009-one-matcher.md gives the
 //! reason.
 
 use crate::plan::PlannedFrame;

@@ -21,7 +21,7 @@ const STAMPS_PER_FRAME: u32 = 4;
 /// Additional stamps, for other events.
 const STAMPS_BESIDES: u32 = 1 << 14;
 /// How much longer than its frames need the kernel's tester may take, ns.
-const PATIENCE: Nanos = 60_000_000_000;
+const TESTER_TIMEOUT: Nanos = 60_000_000_000;
 /// Interval between two checks during a long run.
 const LOOK: Duration = Duration::from_secs(10);
 
@@ -232,7 +232,7 @@ fn longest(n: u64, last: Nanos, mode: SendMode, timeout: Nanos) -> Nanos {
     n.saturating_mul(each)
         .saturating_add(last)
         .saturating_add(timeout)
-        .saturating_add(PATIENCE)
+        .saturating_add(TESTER_TIMEOUT)
 }
 
 fn wait(tester: &mut BitcanTester, most: Nanos) -> Result<bool, Error> {

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The time that a gateway may take to answer. A reload of a large file takes a while.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     let log = ErrorLog::new(args);
@@ -270,7 +270,7 @@ impl GatewayChoice {
     /// Sends a request. If no gateway listens and the file is wrong, the error is that of the file:
     /// its socket may be another one.
     pub(super) fn ask(&self, request: ControlRequest) -> Result<Value, Failure> {
-        let answer = control::request(&self.socket, request, PATIENCE);
+        let answer = control::request(&self.socket, request, ANSWER_TIMEOUT);
         answer.map_err(|error| match (error, &self.broken) {
             (control::CallError::NobodyThere { .. }, Some((_, why))) => why.clone(),
             // The gateway has read the same file; the mistakes are reported with their places.

@@ -13,7 +13,7 @@ const MOST: usize = 1024;
 
 /// The time, at the end, for which the reader may take no line before the remaining lines are given
 /// up.
-const PATIENCE: Duration = Duration::from_secs(3);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 const NAP: Duration = Duration::from_millis(10);
 
 pub(super) struct LineWriter {
@@ -103,7 +103,7 @@ impl LineWriter {
     }
 }
 
-/// A time limit that is over when no line was written for [`PATIENCE`].
+/// A time limit that is over when no line was written for [`WRITE_TIMEOUT`].
 struct WriteTimeout<'w> {
     written: &'w AtomicU64,
     last: u64,
@@ -124,7 +124,7 @@ impl<'w> WriteTimeout<'w> {
         if now != self.last {
             (self.last, self.since) = (now, Instant::now());
         }
-        self.since.elapsed() >= PATIENCE
+        self.since.elapsed() >= WRITE_TIMEOUT
     }
 }
 

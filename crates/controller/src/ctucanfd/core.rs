@@ -36,7 +36,7 @@ const BUFFERS: usize = 4;
 const MOST_BUFFERS: usize = 8;
 
 /// Maximum number of reads of the device ID until the core has come out of reset.
-const PATIENCE: u32 = 10_000;
+const MAX_RESET_READS: u32 = 10_000;
 
 /// A core and its driver.
 pub struct CtuCanFd<R> {
@@ -101,7 +101,7 @@ impl<R: Registers> CtuCanFd<R> {
 
     fn reset(&mut self) -> bool {
         self.set(MODE, MODE_RESET);
-        (0..PATIENCE).any(|_| self.is_there())
+        (0..MAX_RESET_READS).any(|_| self.is_there())
     }
 
     /// Returns the state of the oldest frame's buffer.

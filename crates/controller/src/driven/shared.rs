@@ -70,7 +70,7 @@ const UNSAID: usize = 16;
 
 /// Time after which the transmitting half services frames in flight, because the receiving half was
 /// not called (at the end of a run), ns.
-const PATIENCE: Nanos = 1_000_000;
+const TRANSMIT_POLL_INTERVAL: Nanos = 1_000_000;
 
 /// Reason why a frame is not taken.
 pub(crate) enum SendRefusal {
@@ -289,10 +289,10 @@ impl DrivenState {
     }
 
     /// Services frames in flight from the transmitting half, if the receiving half has not done so
-    /// for [`PATIENCE`]. Nothing is received.
+    /// for [`TRANSMIT_POLL_INTERVAL`]. Nothing is received.
     #[inline]
     pub(crate) fn look_after(&mut self, now: Nanos, shared: &DrivenPort) {
-        let forgotten = now.saturating_sub(self.last_service) >= PATIENCE;
+        let forgotten = now.saturating_sub(self.last_service) >= TRANSMIT_POLL_INTERVAL;
         if self.in_flight > 0 && forgotten && !shared.is_quiet() {
             shared.set_calm(false);
             // The receiving half reports errors.

@@ -24,7 +24,7 @@ const LIMITS: TimingLimits = TimingLimits {
 /// Maximum number of reads of a register until the chip has changed its mode. It does so within a
 /// few clock periods, or at the end of the frame that it is sending; an access takes at least a
 /// fraction of a microsecond.
-const PATIENCE: u32 = 10_000;
+const MAX_MODE_READS: u32 = 10_000;
 
 /// The maximum number of frames in the receive FIFO: 64 bytes, with at least 3 per frame.
 const MOST_FRAMES: u32 = 22;
@@ -137,7 +137,7 @@ impl<R: Registers> Sja1000<R> {
 
     /// Enters or leaves reset mode.
     fn turn(&mut self, register: u8) -> bool {
-        for _ in 0..PATIENCE {
+        for _ in 0..MAX_MODE_READS {
             self.set(MOD, register);
             // The upper bits are reserved.
             if self.get(MOD) & 0x1F == register {

@@ -11,7 +11,7 @@
 //! * The number of frames that were lost to a full FIFO: at least one for each overrun that it
 //!   reports.
 //! * The reason why a one-shot transmission failed, unless
-//!   [`Mode::diagnose`](crate::Mode::diagnose) is on.
+//!   [`Mode::diagnose`](crate::StartMode::diagnose) is on.
 
 mod chip;
 mod filter;

@@ -34,7 +34,7 @@
 //! assert_eq!(entry.stamp, 1_398_128_223_803_317_000);
 //! assert_eq!(buf.view().data(), [0xD0, 0x32, 0x00, 0x09]);
 //!
-//! let again = text::Line {
+//! let again = text::LogLine {
 //!     stamp: entry.stamp,
 //!     interface: entry.interface,
 //!     frame: buf.view(),

@@ -14,7 +14,7 @@ pub const MAX_REQUEST: usize = 64 * 1024;
 pub enum ControlRequest {
     /// Check whether the gateway answers. The reply is its process id.
     Ping,
-    /// Return all counters: [`crate::Stats`].
+    /// Return all counters: [`crate::GatewayStats`].
     Stats,
     /// Return the routes in force.
     Routes,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub(crate) const MAX_CLIENTS: usize = 16;
 
 /// Time after which a client that neither sends nor reads is disconnected.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum number of clients accepted in one turn, so that many connections do not delay signals.
 const MOST_ACCEPTED: usize = 64;
@@ -62,11 +62,11 @@ impl ControlServer {
         }
     }
 
-    /// Returns the time at which the first client has been idle for [`PATIENCE`].
+    /// Returns the time at which the first client has been idle for [`CLIENT_TIMEOUT`].
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.clients
             .iter()
-            .map(|client| client.since + PATIENCE)
+            .map(|client| client.since + CLIENT_TIMEOUT)
             .min()
     }
 
@@ -86,7 +86,7 @@ impl ControlServer {
             if ready {
                 client.turn(now, answer);
             }
-            client.gone |= now.saturating_duration_since(client.since) >= PATIENCE;
+            client.gone |= now.saturating_duration_since(client.since) >= CLIENT_TIMEOUT;
         }
         self.clients.retain(|client| !client.gone);
         if listening {
@@ -97,7 +97,7 @@ impl ControlServer {
     fn accept(&mut self, now: Instant, answer: &mut dyn FnMut(ControlRequest) -> Vec<u8>) {
         for _ in 0..MOST_ACCEPTED {
             // An error here (too many open files) recurs in the next turn; the clients that hold
-            // the files are disconnected after PATIENCE at the latest.
+            // the files are disconnected after CLIENT_TIMEOUT at the latest.
             let Ok((mut stream, _)) = self.socket.listener.accept() else {
                 return;
             };

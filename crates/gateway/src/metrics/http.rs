@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Time that one client may take, from its connection to the end of the answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Maximum number of simultaneous clients. One more replaces the client that has been connected
 /// longest: a client that sends its request and reads the answer is gone within milliseconds, so
@@ -167,7 +167,7 @@ impl HttpClients<'_> {
         }
         self.all.push(HttpClient {
             stream,
-            end: Instant::now() + PATIENCE,
+            end: Instant::now() + CLIENT_TIMEOUT,
             turn: HttpTurn::Asks(Vec::new()),
         });
     }
@@ -300,7 +300,7 @@ struct HttpRequest {
 impl HttpRequest {
     /// Answers the request. `slow` is the number of clients that were disconnected.
     fn answer(&self, control: &Path, version: &str, slow: u64) -> HttpAnswer {
-        let stats = control::request(control, ControlRequest::Stats, PATIENCE)
+        let stats = control::request(control, ControlRequest::Stats, CLIENT_TIMEOUT)
             .map_err(|error| error.to_string())
             .and_then(|reply| {
                 serde_json::from_value::<GatewayStats>(reply).map_err(|error| error.to_string())

@@ -33,9 +33,9 @@ pub struct RunOptions {
     pub until_end: bool,
     /// Whether a bad line of a log takes its port out of service, instead of being left out.
     pub strict: bool,
-    /// Whether to act on SIGHUP, SIGTERM and SIGINT; see [`Options::signals`].
+    /// Whether to act on SIGHUP, SIGTERM and SIGINT; see [`RunSettings::signals`].
     pub signals: bool,
-    /// The service manager to notify; see [`Options::service`].
+    /// The service manager to notify; see [`RunSettings::service`].
     pub service: Option<ServiceContext>,
     /// Whether routes in the kernel stay there at the end, for the next start to take over.
     pub persist: bool,

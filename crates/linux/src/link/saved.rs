@@ -19,7 +19,7 @@ pub(super) const IFLA_CAN_DATA_BITTIMING: u16 = 9;
 pub(super) const IFF_UP: u32 = 1;
 
 /// Time for which another card may keep the wanted name.
-const PATIENCE: Duration = Duration::from_secs(2);
+const NAME_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The settings of a CAN interface: name, bit timing, modes, restart, queue length, and whether it
 /// is on.
@@ -61,7 +61,7 @@ impl SavedSettings {
         for (what, body) in self.requests(index, interface) {
             let mut answer = change(&mut netlink, body.clone());
             let begin = Instant::now();
-            while is_taken(&answer) && begin.elapsed() < PATIENCE {
+            while is_taken(&answer) && begin.elapsed() < NAME_TIMEOUT {
                 std::thread::sleep(Duration::from_millis(5));
                 answer = change(&mut netlink, body.clone());
             }

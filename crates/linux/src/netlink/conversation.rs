@@ -27,7 +27,7 @@ pub(super) trait KernelChannel {
     fn receive(&mut self) -> Result<&[u8], Error>;
 }
 
-/// Implements [`super::Netlink::ask`].
+/// Implements [`super::NetlinkSocket::ask`].
 pub(super) fn ask<E: From<Error>>(
     channel: &mut impl KernelChannel,
     sequence: &mut u32,
@@ -82,7 +82,7 @@ pub(super) fn ask<E: From<Error>>(
     Ok(ends)
 }
 
-/// Implements [`super::Netlink::list`].
+/// Implements [`super::NetlinkSocket::list`].
 pub(super) fn list(
     channel: &mut impl KernelChannel,
     sequence: &mut u32,

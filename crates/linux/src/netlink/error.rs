@@ -3,7 +3,7 @@
 use crate::Errno;
 use std::fmt;
 
-/// An error of netlink. A refusal by the kernel is not among these: see [`super::Ended`].
+/// An error of netlink. A refusal by the kernel is not among these: see [`super::AnswerEnd`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
     /// A system call failed.

@@ -103,7 +103,7 @@ impl NetlinkMessage<'_> {
     /// `None` where the message is not an answer of that kind (NLMSG_ERROR).
     ///
     /// # Errors
-    /// [`MalformedMessage::NetlinkMessage`] for an answer without a code.
+    /// [`MalformedMessage::Message`] for an answer without a code.
     pub fn answer(&self) -> Result<Option<Option<KernelRefusal>>, MalformedMessage> {
         if self.kind != NLMSG_ERROR {
             return Ok(None);

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The time to wait for an answer. The kernel answers before `send` returns; this limit is for a
 /// kernel that does not.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The kernel lists at most 32 KiB at once.
 const LARGEST: usize = 1 << 16;
@@ -50,10 +50,11 @@ impl NetlinkSocket {
     /// Opens a socket in the caller's network namespace.
     ///
     /// # Errors
-    /// [`Error::RouteSocket`]
+    /// [`Error::Socket`]
     pub fn open() -> Result<Self, Error> {
         let fd = bound(0, SocketFlags::empty())?;
-        set_socket_timeout(&fd, Timeout::Recv, Some(PATIENCE)).map_err(failed("setting it up"))?;
+        set_socket_timeout(&fd, Timeout::Recv, Some(ANSWER_TIMEOUT))
+            .map_err(failed("setting it up"))?;
         // The reason as text exists since Linux 4.12; answers without the request, which the caller
         // knows, since 4.3.
         let _ = option::set(&fd, libc::SOL_NETLINK, NETLINK_EXT_ACK, &1);

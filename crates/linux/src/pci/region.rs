@@ -31,7 +31,7 @@ impl DeviceRegion {
     /// Opens region `index` of a device, which must be switched on.
     ///
     /// # Errors
-    /// [`PciError::DeviceRegion`] where there is no such region, or it is shorter than `least` bytes;
+    /// [`PciError::Region`] where there is no such region, or it is shorter than `least` bytes;
     /// [`PciError::File`].
     pub fn open(card: &PciDevice, index: u8, least: usize) -> Result<Self, PciError> {
         let ResourceLine { start, len, flags } = ResourceLine::of(card, index)?;

@@ -30,7 +30,7 @@ impl fmt::Display for BpfInexpressible {
 /// Returns every route that BPF cannot express, with the reason. `interfaces` are the ports'
 /// interfaces, by [`PortId`]; `None` for a port that is not a Linux interface. `there` are those
 /// that this machine has: a check that depends on an interface is skipped until the interface
-/// exists. The routes must have a meaning ([`route::Table::compile`]).
+/// exists. The routes must have a meaning ([`route::RoutingTable::compile`]).
 #[must_use]
 pub fn survey(
     routes: &Routes,

@@ -45,7 +45,7 @@ pub(crate) struct TableImage {
     pub(crate) reach: Vec<[ListReach; 3]>,
 }
 
-/// Compiles routes that [`route::Table::compile`] has found to have a meaning and that
+/// Compiles routes that [`route::RoutingTable::compile`] has found to have a meaning and that
 /// [`super::check`] has found to be expressible.
 pub(crate) fn compile(routes: &Routes, interfaces: &[PortInterface]) -> TableImage {
     let mut image = TableImage::default();

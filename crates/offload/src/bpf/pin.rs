@@ -45,7 +45,7 @@ pub(super) fn open(path: &Path) -> Option<(SchedClassifierLink, u32)> {
     Some((link.try_into().ok()?, program))
 }
 
-/// Checks whether programs can be left in place ([`Offload::persist`](super::Offload::persist)).
+/// Checks whether programs can be left in place ([`Offload::persist`](super::BpfOffload::persist)).
 /// Makes sure that there is a BPF file system, and a folder in it.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
 //! Marks that identify the owner of a rule. A rule carries 32 bits for its creator
-//! ([`Job::marked`](super::Job::marked) documents the place: `CGW_MOD_UID`, or an operand). In
+//! ([`Job::marked`](super::GatewayJob::marked) documents the place: `CGW_MOD_UID`, or an operand). In
 //! cangate's marks, the upper half contains the hash of the [`GatewayInstance`]'s name and the lower half
 //! the rule's number. The uppermost bit is always set, because people who type `cangw -u` choose
 //! small numbers.

@@ -288,8 +288,8 @@ impl CanGwOffload {
     }
 
     /// Returns the counts of each route, by [`route::RouteId`]. can-gw's "deleted" counts as
-    /// [`TooLong`](route::Stop::TooLong) for a rule that changes lengths, else as
-    /// [`HopLimit`](route::Stop::HopLimit).
+    /// [`TooLong`](route::StopReason::TooLong) for a rule that changes lengths, else as
+    /// [`HopLimit`](route::StopReason::HopLimit).
     ///
     /// # Errors
     /// As [`CanGwKernel::list`].

@@ -14,7 +14,7 @@ use linux::chardev::{CharState, SLOTS};
 use std::sync::Arc;
 
 /// Maximum time until the end of a frame's transmission is noticed when nothing else happens, ns.
-const PATIENCE: Nanos = 1_000_000;
+const TRANSMIT_POLL_INTERVAL: Nanos = 1_000_000;
 
 /// The frames that the port may carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -187,7 +187,7 @@ impl Transmit for CharDevTransmit {
         let before = self.sent;
         self.count();
         let held = self.held();
-        self.ask_at = (held > 0).then(|| now.saturating_add(PATIENCE));
+        self.ask_at = (held > 0).then(|| now.saturating_add(TRANSMIT_POLL_INTERVAL));
         Ok(FlushReport {
             sent: (self.sent - before) as usize,
             held: held as usize,

@@ -58,7 +58,7 @@ impl BusReceive {
         }
     }
 
-    /// Returns the number of the node, as in [`bus::Event`].
+    /// Returns the number of the node, as in [`bus::NodeEvent`].
     #[must_use]
     pub const fn node(&self) -> NodeId {
         self.address.node
@@ -178,7 +178,7 @@ impl BusTransmit {
         }
     }
 
-    /// Returns the number of the node, as in [`bus::Event`].
+    /// Returns the number of the node, as in [`bus::NodeEvent`].
     #[must_use]
     pub const fn node(&self) -> NodeId {
         self.address.node

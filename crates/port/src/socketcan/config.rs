@@ -109,7 +109,7 @@ pub struct SocketCanConfig {
     /// [`TransmitBy::Ring`].
     pub qdisc_bypass: bool,
     /// Whether to receive the frames that this port itself sends with
-    /// [`Outgoing::echo`](crate::Outgoing::echo), when the driver echoes them: at the end of frame,
+    /// [`Outgoing::echo`](crate::OutgoingFrame::echo), when the driver echoes them: at the end of frame,
     /// if the driver waits for that. Not by rings, which do not get them.
     pub own: bool,
 }

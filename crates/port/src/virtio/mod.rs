@@ -11,7 +11,7 @@
 //!   ([`crate::controllers`]): its frames go to the controller's bus, and come in at this port at
 //!   their end of frame.
 //! * Machines can stop and start again, and so can this process: each finds the other again
-//!   ([`::virtio::Device`]).
+//!   ([`::virtio::VirtioDevice`]).
 
 mod function;
 mod halves;

@@ -1,5 +1,5 @@
 //! The results of a run as a Parquet file: a row for every frame, and in the file's key-value
-//! metadata everything needed to repeat the run ([`crate::Description`]).
+//! metadata everything needed to repeat the run ([`crate::RunDescription`]).
 //!
 //! | column | type | what |
 //! |---|---|---|

@@ -10,7 +10,7 @@ pub struct RunData {
     pub results: RunResults,
     /// The name of the stamps' clock in the charts: "bus time (virtual)". Whether it is virtual or
     /// real is determined from the results' description, as [`crate::TimeBase::of`] does.
-    /// [`probe::Record::processing`] is always real time.
+    /// [`probe::FrameRecord::processing`] is always real time.
     pub time: String,
     /// Whether no time passes in the gateway on the stamps' clock, as on the embedded bus: a
     /// latency is then only the time of waiting for the outgoing bus.

@@ -19,7 +19,7 @@ use std::time::Duration;
 const FOR_EVER: Duration = Duration::from_secs(365 * 86_400);
 
 /// Time given to a guest to end after a signal.
-const PATIENCE: Duration = Duration::from_secs(5);
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs the shell.
 pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
@@ -102,7 +102,7 @@ fn end_by_signal(lab: &Arc<Lab>) -> Result<Arc<AtomicI32>, Failure> {
                 std::process::exit(128 + signal);
             }
             std::thread::spawn(move || {
-                std::thread::sleep(PATIENCE);
+                std::thread::sleep(END_TIMEOUT);
                 std::process::exit(128 + signal);
             });
         }

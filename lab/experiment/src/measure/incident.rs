@@ -28,7 +28,7 @@ const ON_THE_WIRE: Duration = Duration::from_millis(2);
 /// Time for which the controller is bus-off.
 const BUS_OFF: Duration = Duration::from_millis(50);
 /// Time limit for a condition to become true, and the interval between checks for it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const INCIDENT_TIMEOUT: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// Time given to a frame to be received, and to a gateway to end.
 const SETTLE: Duration = Duration::from_millis(300);
@@ -212,10 +212,10 @@ fn wait(
     what: &str,
     mut is_so: impl FnMut() -> Result<bool, MeasureError>,
 ) -> Result<(), MeasureError> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + INCIDENT_TIMEOUT;
     while !is_so()? {
         if Instant::now() >= end {
-            return Err(said(what, &format!("for {} s", PATIENCE.as_secs())));
+            return Err(said(what, &format!("for {} s", INCIDENT_TIMEOUT.as_secs())));
         }
         std::thread::sleep(LOOK_EVERY);
     }

@@ -17,7 +17,7 @@ impl JobOutputs {
         Self { port }
     }
 
-    /// Hands out a file under a name; on the host it appears in [`crate::Outcome::outputs`].
+    /// Hands out a file under a name; on the host it appears in [`crate::GuestOutcome::outputs`].
     ///
     /// # Errors
     ///

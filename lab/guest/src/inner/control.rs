@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Time in which QEMU must answer, in the guest's time: other machines can keep it from the
 /// processor.
-const PATIENCE: Duration = Duration::from_secs(60);
+const QEMU_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn socket(name: &str) -> String {
     format!("/run/{name}.qmp")
@@ -23,7 +23,7 @@ pub(super) fn words(name: &str) -> [String; 2] {
 /// Resets the machine. Its devices are reset when this returns.
 pub(super) fn reset(name: &str) -> io::Result<()> {
     let stream = UnixStream::connect(socket(name))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(QEMU_TIMEOUT))?;
     let mut lines = BufReader::new(&stream);
     wait(&mut lines, "QMP")?;
     for command in ["qmp_capabilities", "system_reset"] {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Time in which the agent of an inner machine must be ready, and must answer, in the guest's time.
 /// The machine takes four seconds to boot.
-const PATIENCE: Duration = Duration::from_secs(120);
+const AGENT_TIMEOUT: Duration = Duration::from_secs(120);
 /// The folder of KVM's counters (Documentation/virt/kvm/api.rst, and `kvm_stats` in
 /// virt/kvm/kvm_main.c).
 const COUNTS: &str = "/sys/kernel/debug/kvm";
@@ -148,7 +148,7 @@ impl InnerMachine {
         Self::start_with(name, &words)
     }
 
-    /// As [`InnerMachine::start`]. The machine can be [reset](Machine::reset).
+    /// As [`InnerMachine::start`]. The machine can be [reset](InnerMachine::reset).
     ///
     /// # Errors
     /// [`InnerError`].
@@ -165,7 +165,7 @@ impl InnerMachine {
         let log = format!("/run/{name}.qemu");
         let line: Vec<&str> = words.iter().map(String::as_str).collect();
         let mut qemu = BackgroundProgram::start(None, &line, &log)?;
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + AGENT_TIMEOUT;
         let agent = loop {
             match UnixStream::connect(&socket) {
                 Ok(agent) => break agent,
@@ -216,7 +216,7 @@ impl InnerMachine {
     }
 
     /// Resets the machine, as its reset button would, if it was
-    /// [started](Machine::start_resettable) for that. Its devices are reset when this returns;
+    /// [started](InnerMachine::start_resettable) for that. Its devices are reset when this returns;
     /// [`InnerMachine::booted`] waits until it accepts requests again.
     ///
     /// # Errors
@@ -336,7 +336,9 @@ impl InnerMachine {
             name: self.name.clone(),
             source,
         };
-        self.agent.set_read_timeout(Some(PATIENCE)).map_err(talk)?;
+        self.agent
+            .set_read_timeout(Some(AGENT_TIMEOUT))
+            .map_err(talk)?;
         let mut buffer = [0; 1 << 14];
         loop {
             if let Some(piece) = self.reader.next()? {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const CHARGE: u32 = 1_024;
 
 /// The longest time that a burst may take on a real bus, in addition to [`A_FRAME`] for each frame.
-const PATIENCE: Duration = Duration::from_secs(1);
+const BURST_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time of a frame at 10 kbit/s, including some lost arbitration.
 const A_FRAME: Duration = Duration::from_millis(50);
 
@@ -138,7 +138,7 @@ impl<'a> BurstPlace<'a> {
 
 /// Returns the time that a burst of `n` frames may take on a real bus.
 pub(super) fn patience(n: u32) -> Duration {
-    PATIENCE + A_FRAME * n
+    BURST_TIMEOUT + A_FRAME * n
 }
 
 /// Observes frames being sent, by the driver's echo, where frames take time.
