@@ -218,8 +218,8 @@ impl CompiledBus {
         }
     }
 
-    /// Returns the streams of these messages for [`BusyWindow::own`], each frame with the time that a
-    /// [`BusyWindow::pause`] adds to it.
+    /// Returns the streams of these messages for [`BusyWindow::own`], each frame with the time that
+    /// a [`BusyWindow::pause`] adds to it.
     pub(crate) fn streams(
         &self,
         own: &[usize],

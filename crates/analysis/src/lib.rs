@@ -1,10 +1,10 @@
 //! Worst-case response times of CAN frames: bounds, and the releases that reach them.
 //!
 //! A [`BusSpec`] describes the traffic of a bus: messages with the known properties of their frames
-//! ([`FrameShape`]) and of their releases ([`Arrival`]), and nodes with the order in which they send
-//! ([`SendOrder`]). [`CompiledBus`] finds the greatest length of each frame, and [`CompiledBus::assess`] a
-//! bound for each message, in whole nanoseconds: no frame takes longer from its release to its end
-//! of frame, whatever the phases of the messages to one another.
+//! ([`FrameShape`]) and of their releases ([`Arrival`]), and nodes with the order in which they
+//! send ([`SendOrder`]). [`CompiledBus`] finds the greatest length of each frame, and
+//! [`CompiledBus::assess`] a bound for each message, in whole nanoseconds: no frame takes longer
+//! from its release to its end of frame, whatever the phases of the messages to one another.
 //!
 //! ```
 //! use analysis::{Arrival, BusSpec, CompiledBus, LengthRule, LengthSearch};
@@ -53,8 +53,8 @@
 //! [`mod@curve`]: arrival curves. [`mod@window`]: the busy period, the cost of an error.
 //! [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]:
 //! queues in order of arrival. [`mod@refill`]: nodes that need time to put the next frame into a
-//! buffer. [`mod@offset`]: messages that share a clock. [`CompiledBus::assess`]: nodes that depend on
-//! one another. [`Network`]: gateways.
+//! buffer. [`mod@offset`]: messages that share a clock. [`CompiledBus::assess`]: nodes that depend
+//! on one another. [`Network`]: gateways.
 
 #![no_std]
 #![forbid(unsafe_code)]

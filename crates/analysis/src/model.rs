@@ -21,8 +21,8 @@ pub struct BusSpec {
     /// wait longer before they send ([`frame::wire::SUSPEND_BITS`]), which no bound here includes.
     pub errors: Option<Nanos>,
     /// The mean time between errors at random, ns; `None` for a bus without such errors. They are
-    /// in no bound: [`Compiled::misses`](crate::CompiledBus::misses) returns the probability that they
-    /// make a frame late.
+    /// in no bound: [`Compiled::misses`](crate::CompiledBus::misses) returns the probability that
+    /// they make a frame late.
     pub random_errors: Option<Nanos>,
     /// The time after the start of a frame in which another node can still join its arbitration,
     /// ns.

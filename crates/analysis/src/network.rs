@@ -13,9 +13,9 @@
 //! as it varies.
 //!
 //! The bounds of one bus need those of others, in circles where routes go both ways. The search
-//! begins without any jitter and repeats until nothing grows; [`crate::CompiledBus::assess`] explains
-//! why the result is safe. Where jitter feeds jitter around a circle it can grow without end: then
-//! there is no bound, and [`NetworkFound::circle`] lists the buses.
+//! begins without any jitter and repeats until nothing grows; [`crate::CompiledBus::assess`]
+//! explains why the result is safe. Where jitter feeds jitter around a circle it can grow without
+//! end: then there is no bound, and [`NetworkFound::circle`] lists the buses.
 
 use crate::train::{self, FrameSource};
 use crate::{Assessment, BusSpec, CompiledBus, LengthSearch, ModelError, NoBound, SendOrder};

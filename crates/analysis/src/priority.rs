@@ -57,8 +57,8 @@ pub struct LatencyBound {
 /// distances, the event of frame q is at least [`crate::Arrival::due`] (q) after that of the first;
 /// see [`mod@crate::curve`].)
 ///
-/// Where its phase to others is known ([`RivalStream::lead`]), none of its frames may be in the busy
-/// period: then there is nothing to bound.
+/// Where its phase to others is known ([`RivalStream::lead`]), none of its frames may be in the
+/// busy period: then there is nothing to bound.
 pub(crate) fn bound(
     window: &BusyWindow,
     own: RivalStream,

@@ -4,8 +4,9 @@
 //! A node has transmit buffers and a queue in order of arrival. When one of its frames has ended,
 //! and others wait in the queue, software must put the next one into a buffer: an interrupt is
 //! served, and a driver is called. Until then the node may have no frame in a buffer, and takes no
-//! part in arbitration. This is a *pause*. [`BufferRefill`] specifies the longest duration of a pause,
-//! and the least number of frames that the node sends from one pause to the next. Two examples:
+//! part in arbitration. This is a *pause*. [`BufferRefill`] specifies the longest duration of a
+//! pause, and the least number of frames that the node sends from one pause to the next. Two
+//! examples:
 //!
 //! * a controller with one transmit buffer, which is filled when its frame has been sent: a pause
 //!   after each frame;

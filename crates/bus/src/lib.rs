@@ -1,8 +1,8 @@
 //! A CAN bus simulated in bit time: arbitration, errors, many nodes; the caller passes the time in.
 //!
 //! A [`Bus`] has any number of nodes. The caller hands frames to a node with [`Bus::send`] and lets
-//! time pass with [`Bus::run_until`], which reports all activity as [`NodeEvent`]s. There is no wall
-//! clock and no hidden state: the same calls with the same seed give the same events on any
+//! time pass with [`Bus::run_until`], which reports all activity as [`NodeEvent`]s. There is no
+//! wall clock and no hidden state: the same calls with the same seed give the same events on any
 //! machine.
 //!
 //! ```
@@ -115,8 +115,8 @@
 //!   rate, even while a sender in its data phase has not noticed the flag yet.
 //!
 //! # Faults
-//! [`BusFaults`] and [`Bus::inject`] disturb chosen or random frames. A [`FrameFault`] is named after the
-//! error that it makes nodes detect, and acts as follows:
+//! [`BusFaults`] and [`Bus::inject`] disturb chosen or random frames. A [`FrameFault`] is named
+//! after the error that it makes nodes detect, and acts as follows:
 //!
 //! * [`ErrorKind::Bit`]: a bit between arbitration field and CRC delimiter is inverted for
 //!   all nodes. The sender detects it.

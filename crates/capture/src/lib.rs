@@ -12,12 +12,12 @@
 //! device's driver those that found no room in its queue. So every frame that passed the filter is
 //! counted in exactly one place of [`CaptureCounts`].
 //!
-//! * [`live`]: from interfaces and devices; [`FileRecorder`]: from chunks into files; [`FrameKeeper`]: the
-//!   last seconds in memory, and a file for each trigger.
+//! * [`live`]: from interfaces and devices; [`FileRecorder`]: from chunks into files;
+//!   [`FrameKeeper`]: the last seconds in memory, and a file for each trigger.
 //! * [`convert()`]: from a log of any format into a file.
-//! * [`OutputFormat`]: candump's text, Vector ASC, pcapng, Parquet; [`FormatLimits`]: the information that each
-//!   cannot express; [`Packing`]: gzip, Zstandard. Parquet is the feature `parquet`; without it,
-//!   the result is [`FormError::NotBuilt`].
+//! * [`OutputFormat`]: candump's text, Vector ASC, pcapng, Parquet; [`FormatLimits`]: the
+//!   information that each cannot express; [`Packing`]: gzip, Zstandard. Parquet is the feature
+//!   `parquet`; without it, the result is [`FormError::NotBuilt`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]

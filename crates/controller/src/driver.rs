@@ -41,7 +41,8 @@ pub trait Controller {
     /// that returned false, only a new event raises the interrupt line.
     ///
     /// # Errors
-    /// [`ControllerGone`]: the registers read all ones. The frames in flight have been reported as failed.
+    /// [`ControllerGone`]: the registers read all ones. The frames in flight have been reported as
+    /// failed.
     fn service(
         &mut self,
         budget: usize,
@@ -56,8 +57,8 @@ pub trait Controller {
     fn interrupts(&mut self, on: bool);
 
     /// Starts the recovery from bus-off: the controller takes part again after 128 times 11
-    /// recessive bits (ISO 11898-1, *Bus-off recovery*), which an [`ControllerEvent::Status`] reports. In any
-    /// other state, it does nothing.
+    /// recessive bits (ISO 11898-1, *Bus-off recovery*), which an [`ControllerEvent::Status`]
+    /// reports. In any other state, it does nothing.
     ///
     /// # Errors
     /// The same as those of [`Controller::start`].

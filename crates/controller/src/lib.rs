@@ -16,10 +16,10 @@
 //!
 //! # Accounting
 //!
-//! Each frame that [`Controller::transmit`] took is answered by exactly one [`ControllerEvent::Sent`] or
-//! [`ControllerEvent::Failed`] with its [`Token`], also at bus-off, [`Controller::abort`] and
-//! [`Controller::stop`]. Each frame that the controller received is either handed over once, or
-//! lost to a full FIFO, which [`ControllerEvent::Overrun`] reports.
+//! Each frame that [`Controller::transmit`] took is answered by exactly one
+//! [`ControllerEvent::Sent`] or [`ControllerEvent::Failed`] with its [`Token`], also at bus-off,
+//! [`Controller::abort`] and [`Controller::stop`]. Each frame that the controller received is
+//! either handed over once, or lost to a full FIFO, which [`ControllerEvent::Overrun`] reports.
 
 #![no_std]
 #![forbid(unsafe_code)]

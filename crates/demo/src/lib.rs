@@ -2,9 +2,9 @@
 //! and accounted for.
 //!
 //! [`run()`] builds the buses and the gateway that a gateway file describes, sends the SAE class C
-//! messages or a candump log, moves bus time from event to event, and returns a [`DemoSummary`]. Three
-//! accounts are kept independently and compared: the gateway's counters, the frames that the buses
-//! saw, and the result of a second run of the routing table for each frame.
+//! messages or a candump log, moves bus time from event to event, and returns a [`DemoSummary`].
+//! Three accounts are kept independently and compared: the gateway's counters, the frames that the
+//! buses saw, and the result of a second run of the routing table for each frame.
 
 #![forbid(unsafe_code)]
 

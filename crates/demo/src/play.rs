@@ -38,7 +38,8 @@ pub(crate) struct PlayedRun {
     pub(crate) end: Nanos,
     /// The time at which the last frame was handed to a tester.
     pub(crate) last_release: Nanos,
-    /// Whether the buses were still busy [`BUSY_TIMEOUT`] after that: frames that go round in loops.
+    /// Whether the buses were still busy [`BUSY_TIMEOUT`] after that: frames that go round in
+    /// loops.
     pub(crate) cut_off: bool,
     /// Events of the gateway's ports that a user should know, in sentences.
     pub(crate) warnings: Vec<String>,

@@ -19,8 +19,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// the counters of removed ones are added to the retired counters, so that all sums still add
     /// up.
     ///
-    /// Nothing is freed here: the old table and the removed ports are in [`ChangeLeftover`], for closing
-    /// elsewhere. Rate limits restart with full buckets.
+    /// Nothing is freed here: the old table and the removed ports are in [`ChangeLeftover`], for
+    /// closing elsewhere. Rate limits restart with full buckets.
     ///
     /// # Errors
     /// [`EngineError::Outdated`] with the unused change, if it was made for another layout.

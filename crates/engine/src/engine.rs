@@ -61,8 +61,8 @@ pub struct StepResult {
 /// cannot recover) is taken out of service, both halves of it: its held frames count as lost,
 /// copies for it count as [`Fate::Undeliverable`](crate::Fate::Undeliverable), and
 /// [`Engine::events`] reports it once. All other ports go on. It returns to service by a
-/// [`Change`](crate::LayoutChange) that opens it again, or on its own if its transmitting half returns a
-/// time for it ([`Transmit::retry_at`]: a log whose disk was full).
+/// [`Change`](crate::LayoutChange) that opens it again, or on its own if its transmitting half
+/// returns a time for it ([`Transmit::retry_at`]: a log whose disk was full).
 pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) table: Arc<RoutingTable>,
     pub(crate) memory: TableMemory,
@@ -245,8 +245,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         step.events = self.events;
     }
 
-    /// Reports what has happened to ports since the last call, each event once. [`StepResult::events`]
-    /// indicates whether there is anything to report.
+    /// Reports what has happened to ports since the last call, each event once.
+    /// [`StepResult::events`] indicates whether there is anything to report.
     pub fn events(&mut self, mut tell: impl FnMut(HalfEvent<'_>)) {
         self.events = false;
         let halves = self.rx.iter_mut().zip(&mut self.tx);

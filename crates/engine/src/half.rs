@@ -100,9 +100,9 @@ pub trait Transmit {
     /// Returns the counters.
     fn counters(&self) -> TxCounters;
 
-    /// Returns the number of frames that it takes for certain before it returns [`TransmitRefusal::Full`].
-    /// A port that refuses for another reason, such as an interface that is down, has room: the
-    /// engine does not wait for it.
+    /// Returns the number of frames that it takes for certain before it returns
+    /// [`TransmitRefusal::Full`]. A port that refuses for another reason, such as an interface that
+    /// is down, has room: the engine does not wait for it.
     ///
     /// While it has no room, [`Transmit::flush`] reports held frames, or another half of the
     /// gateway has the deadline at which there may be room again.
@@ -111,9 +111,9 @@ pub trait Transmit {
     }
 
     /// Returns the reason why it would refuse this frame now, if it is another one than
-    /// [`TransmitRefusal::Full`], so that a queue in front of it ([`wrap::Queued`](crate::wrap::QueuedTransmitter))
-    /// can refuse it immediately. A half that does not know returns `None`; if it refuses the frame
-    /// later, that frame is lost.
+    /// [`TransmitRefusal::Full`], so that a queue in front of it
+    /// ([`wrap::Queued`](crate::wrap::QueuedTransmitter)) can refuse it immediately. A half that
+    /// does not know returns `None`; if it refuses the frame later, that frame is lost.
     fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
         let _ = (now, outgoing);
         None

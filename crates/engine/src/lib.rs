@@ -3,13 +3,14 @@
 //! * A **port** is one attachment to a bus. It has two halves, because an engine receives from one
 //!   port while it transmits on others and, for can-gw's `-i`, on the same one: [`Receive`] and
 //!   [`Transmit`].
-//! * [`Engine`] receives from every port in turn, lets the [`route::RoutingTable`] decide and hands the
-//!   copies to their ports. It counts each frame under exactly one [`Fate`].
-//! * [`CounterSnapshot`] holds all counters, and [`CounterSnapshot::check`] proves that they add up.
-//! * [`LayoutChange`] switches an engine from one table and set of ports to the next without losing a
-//!   frame.
-//! * [`NullReceiver`] and [`NullTransmitter`] are halves for ports that work in one direction only; [`wrap`] has
-//!   halves around halves, which show the passing frames or fail on purpose.
+//! * [`Engine`] receives from every port in turn, lets the [`route::RoutingTable`] decide and hands
+//!   the copies to their ports. It counts each frame under exactly one [`Fate`].
+//! * [`CounterSnapshot`] holds all counters, and [`CounterSnapshot::check`] proves that they add
+//!   up.
+//! * [`LayoutChange`] switches an engine from one table and set of ports to the next without losing
+//!   a frame.
+//! * [`NullReceiver`] and [`NullTransmitter`] are halves for ports that work in one direction only;
+//!   [`wrap`] has halves around halves, which show the passing frames or fail on purpose.
 //!
 //! This crate depends on no operating system: no descriptor, no thread, no clock, no log. Time is
 //! passed in. So the same code runs in a process, on a simulated bus, in a test and on bare metal.
@@ -33,8 +34,8 @@
 //!
 //! ```
 //! use engine::{
-//!     Accepted, Engine, Fate, FlushReport, NamedPort, OutgoingFrame, PortError, Receive, ReceivedFrame,
-//!     TransmitRefusal, RxCounters, RxReport, ReceiveStamp, Transmit, TxCounters,
+//!     Accepted, Engine, Fate, FlushReport, NamedPort, OutgoingFrame, PortError, Receive,
+//!     ReceiveStamp, ReceivedFrame, RxCounters, RxReport, Transmit, TransmitRefusal, TxCounters,
 //! };
 //! use frame::{CanId, Frame, Nanos};
 //! use route::{PortId, Route, Routes, RoutingTable};
@@ -73,7 +74,11 @@
 //! }
 //!
 //! impl Transmit for Memory {
-//!     fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+//!     fn transmit(
+//!         &mut self,
+//!         now: Nanos,
+//!         outgoing: OutgoingFrame<'_>,
+//!     ) -> Result<Accepted, TransmitRefusal> {
 //!         let frame = Frame::from_view(outgoing.frame).ok_or(TransmitRefusal::Unsupported)?;
 //!         self.sent.borrow_mut().push((now, frame));
 //!         Ok(Accepted)
@@ -98,7 +103,7 @@
 //!     max_hops: 1,
 //!     ..Routes::default()
 //! };
-//! let table = Arc::new(Table::compile(&routes, 2).unwrap());
+//! let table = Arc::new(RoutingTable::compile(&routes, 2).unwrap());
 //! let (left, right) = (Memory::default(), Memory::default());
 //! let port = |name: &str, memory: &Memory| NamedPort {
 //!     name: name.into(),

@@ -3,7 +3,8 @@
 use engine::{CounterSnapshot, LinkState, Stops};
 use serde::{Deserialize, Serialize};
 
-/// The counters of a gateway: the answer to [`Request::GatewayStats`](crate::control::ControlRequest::Stats).
+/// The counters of a gateway: the answer to
+/// [`Request::GatewayStats`](crate::control::ControlRequest::Stats).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct GatewayStats {
     /// The counters of the ports and routes that ran in this process.

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 type Heard = Arc<Mutex<Vec<LoggedNotice>>>;
 
@@ -84,12 +84,12 @@ fn a_life_is_told_from_ready_to_the_end() {
     let (_, heard) = run(site, first, &[], |socket| {
         let reload = |plan: Result<RunPlan<u32>, String>| {
             *next.lock().unwrap() = plan;
-            let _ = request(socket, ControlRequest::Reload, PATIENCE);
+            let _ = request(socket, ControlRequest::Reload, TEST_TIMEOUT);
         };
         let changed = all(vec![route("r", &[0], &[2]), route("new", &[1], &[0])]);
         reload(Ok(plan(&[("a", 0), ("b", 7), ("c", 0)], changed)));
         reload(Err("gateway.toml:3:1: what is this?".into()));
-        request(socket, ControlRequest::Shutdown, PATIENCE).unwrap();
+        request(socket, ControlRequest::Shutdown, TEST_TIMEOUT).unwrap();
     });
     assert_eq!(
         events(&heard),

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const FILE: &str = "CANGATE_TEST_FILE";
 const UNTIL_END: &str = "CANGATE_TEST_UNTIL_END";
-const PATIENCE: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Reads candump lines from standard input and writes those with ID 123 to standard output.
 const ONE: &str = r#"
@@ -75,7 +75,7 @@ fn the_gateway() {
     };
     // A gateway that hangs exits with a status that no test expects.
     std::thread::spawn(|| {
-        std::thread::sleep(3 * PATIENCE);
+        std::thread::sleep(3 * TEST_TIMEOUT);
         std::process::exit(15);
     });
     let file = PathBuf::from(file);
@@ -153,7 +153,7 @@ fn start(folder: &Path, text: &str) -> Gateway {
 
 impl Gateway {
     fn ask(&self, what: ControlRequest) -> Result<serde_json::Value, String> {
-        request(&self.socket, what, PATIENCE).map_err(|e| e.to_string())
+        request(&self.socket, what, TEST_TIMEOUT).map_err(|e| e.to_string())
     }
 
     fn stats(&self) -> CounterSnapshot {

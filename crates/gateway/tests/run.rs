@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Running {
     outside: Outside,
@@ -63,7 +63,7 @@ fn start(first: RunPlan<u32>, until_end: &[&str]) -> Running {
 }
 
 fn ask(socket: &Path, what: ControlRequest) -> Result<serde_json::Value, CallError> {
-    request(socket, what, PATIENCE)
+    request(socket, what, TEST_TIMEOUT)
 }
 
 fn stats(socket: &Path) -> CounterSnapshot {
@@ -93,7 +93,7 @@ fn send(outside: &Outside, port: &str, number: u64) {
 fn receive(outside: &Outside, port: &str) -> u64 {
     let mut bytes = [0; 8];
     let end = outside.end(port);
-    end.set_read_timeout(Some(PATIENCE)).unwrap();
+    end.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     assert_eq!(end.recv(&mut bytes).unwrap(), 8);
     u64::from_be_bytes(bytes)
 }
@@ -146,7 +146,7 @@ fn flood(outside: &Outside, last: u64) -> (JoinHandle<()>, JoinHandle<()>, Arc<A
         }
     });
     let seen = Arc::clone(&arrived);
-    to.set_read_timeout(Some(PATIENCE)).unwrap();
+    to.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let receiver = std::thread::spawn(move || {
         let mut bytes = [0; 8];
         for expected in 0..last {
@@ -295,7 +295,7 @@ fn a_removed_port_sends_what_it_holds() {
     *running.next.lock().unwrap() = Ok(plan(&[("a", 0)], all(vec![])));
     let reader = std::thread::spawn(move || {
         let mut bytes = [0; 8];
-        end.set_read_timeout(Some(PATIENCE)).unwrap();
+        end.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         for n in 0..frames {
             end.recv(&mut bytes).expect("a held frame is missing");
             assert_eq!(u64::from_be_bytes(bytes), n);
@@ -315,7 +315,7 @@ fn garbage_on_the_control_socket_gets_an_error_and_the_gateway_goes_on() {
         &[],
     );
     let mut stream = UnixStream::connect(&running.socket).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let mut lines = BufReader::new(stream.try_clone().unwrap());
     for garbage in [
         "\n",
@@ -341,7 +341,7 @@ fn garbage_on_the_control_socket_gets_an_error_and_the_gateway_goes_on() {
     // More than the limit without a newline: an error, then the end.
     let endless = vec![b'x'; 80 * 1024];
     let mut other = UnixStream::connect(&running.socket).unwrap();
-    other.set_read_timeout(Some(PATIENCE)).unwrap();
+    other.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let _ = other.write_all(&endless);
     let mut reply = Vec::new();
     let _ = other.read_to_end(&mut reply);
@@ -365,7 +365,7 @@ fn too_many_clients_are_turned_away_with_a_word() {
     let mut turned_away = 0;
     let mut served = 0;
     for mut client in clients.into_iter().rev() {
-        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         let _ = client.write_all(&ControlRequest::Ping.line());
         let mut reply = String::new();
         BufReader::new(&client).read_line(&mut reply).unwrap();

@@ -132,9 +132,9 @@ pub fn attach(socket: impl AsFd, program: &[ClassicInstruction]) -> Result<(), E
         filter: program.as_ptr().cast_mut().cast(),
     };
     // SAFETY: the option's value is one live `sock_fprog`, whose address and number are those of a
-    // live slice of `ClassicInstruction`, laid out as `sock_filter` (`repr(C)`, the same fields; the size
-    // is compared above). The kernel copies both during the call and writes to neither. The
-    // descriptor is borrowed, so it is open.
+    // live slice of `ClassicInstruction`, laid out as `sock_filter` (`repr(C)`, the same fields;
+    // the size is compared above). The kernel copies both during the call and writes to neither.
+    // The descriptor is borrowed, so it is open.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),

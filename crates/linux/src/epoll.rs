@@ -25,8 +25,8 @@ pub(crate) const NO_EVENT: Event = Event {
 };
 
 /// A list of places, each with a descriptor to wait for or none; the list is given anew for each
-/// wait as with [`PollSet`](crate::PollSet). The kernel keeps the last list and gets only the changes: a
-/// wait costs as much for hundreds of descriptors as for a few.
+/// wait as with [`PollSet`](crate::PollSet). The kernel keeps the last list and gets only the
+/// changes: a wait costs as much for hundreds of descriptors as for a few.
 ///
 /// As long as a place has the same descriptor number, this must be the same open file: the kernel
 /// forgets a file that is closed, and this type does not notice. A caller that closes files must

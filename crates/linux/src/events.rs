@@ -3,9 +3,9 @@
 //! A port with several descriptors can have an epoll of its own, which other code waits for as for
 //! one descriptor. Then each event takes two calls: one that waits, and one that asks the port's
 //! epoll for the event. And an epoll in an epoll, or in ppoll(2), is queried once more before and
-//! after each wait. The [members](SetMember) of an [`EventSet`] have their descriptors in one epoll.
-//! The thread that waits in it delivers each member's events, and the member picks them up without
-//! a call.
+//! after each wait. The [members](SetMember) of an [`EventSet`] have their descriptors in one
+//! epoll. The thread that waits in it delivers each member's events, and the member picks them up
+//! without a call.
 //!
 //! # Waiting
 //! A thread that [attends](EventSet::attend) the set waits by [`EventSet::wait`]. Where no thread
@@ -175,8 +175,8 @@ pub struct SetMember {
 
 impl SetMember {
     /// Adds a descriptor: from now on bit `what` (0 to 31) of [`SetMember::take`] is set when it is
-    /// readable. The descriptor belongs to the member until [`SetMember::leave`]; one that is closed
-    /// earlier leaves the set on its own, unless the same file is open elsewhere.
+    /// readable. The descriptor belongs to the member until [`SetMember::leave`]; one that is
+    /// closed earlier leaves the set on its own, unless the same file is open elsewhere.
     ///
     /// # Errors
     /// Those of epoll_ctl(2): no memory, `/proc/sys/fs/epoll/max_user_watches`, a file that cannot

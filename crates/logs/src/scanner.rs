@@ -38,8 +38,8 @@ pub struct MissingFrames {
     pub frames: u64,
 }
 
-/// Maximum number of separate [`MissingFrames`] entries until the caller takes them; further ones are
-/// added up.
+/// Maximum number of separate [`MissingFrames`] entries until the caller takes them; further ones
+/// are added up.
 const MOST_MISSING: usize = 64;
 
 /// The result for one line or block.
@@ -80,8 +80,8 @@ enum ScanState {
     Lost(BadLine),
 }
 
-/// Reads a log piece by piece, in bounded memory. It never blocks: [`LogScanner::step`] reports when
-/// it needs more bytes, and the caller decides when to [`LogScanner::fill`].
+/// Reads a log piece by piece, in bounded memory. It never blocks: [`LogScanner::step`] reports
+/// when it needs more bytes, and the caller decides when to [`LogScanner::fill`].
 pub struct LogScanner {
     lines: LineSplitter,
     state: ScanState,

@@ -5,8 +5,9 @@
 //! Routes have the same meaning in every data path, and frames keep their order. Therefore two
 //! routes must use one data path
 //!
-//! * if both begin at one port, and only the first match counts ([`RouteMode::First`](route::RouteMode)) or
-//!   one of the port's routes drops: then one route decides whether the other sees a frame;
+//! * if both begin at one port, and only the first match counts
+//!   ([`RouteMode::First`](route::RouteMode)) or one of the port's routes drops: then one route
+//!   decides whether the other sees a frame;
 //! * if both begin at one port and lead to one port: the faster path would overtake the slower one;
 //! * if one leads to the port where the other begins, and frames that are sent there also come in
 //!   there: this is so at a virtual interface (or one that does not exist yet, which might be

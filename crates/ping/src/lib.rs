@@ -3,8 +3,8 @@
 //! and so over every kind of driver.
 //!
 //! * [`PingPlan`]: the frames to send, the period, and the timeout for an answer.
-//! * [`PingMaster`], [`PingSlave`]: one step of each; a clock passes the time in, so that tests run in
-//!   virtual time.
+//! * [`PingMaster`], [`PingSlave`]: one step of each; a clock passes the time in, so that tests run
+//!   in virtual time.
 //! * [`RoundTrips`]: the statistics of a master, exact for the first million, in bounded memory.
 //! * [`PingParty`], [`play`]: masters and slaves with their ports, in threads that wait.
 //! * [`results`]: every round trip for `probe`'s file.

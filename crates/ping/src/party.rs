@@ -69,9 +69,9 @@ pub struct PingSettings {
     pub keep: usize,
 }
 
-/// Runs until all masters are done, or until [`StopHandle::end`]. `live` has an entry for each party.
-/// Returns the result of each party, in the given order, and sentences on settings that the system
-/// did not allow.
+/// Runs until all masters are done, or until [`StopHandle::end`]. `live` has an entry for each
+/// party. Returns the result of each party, in the given order, and sentences on settings that the
+/// system did not allow.
 pub fn play(
     parties: Vec<PingParty>,
     settings: PingSettings,

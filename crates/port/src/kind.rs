@@ -19,8 +19,8 @@ pub const LONGEST_NAME: usize = 32;
 /// Maximum number of frames that a port's queue may hold.
 pub const LONGEST_QUEUE: u32 = 65_536;
 
-/// A kind of port. A gateway knows the kinds in its [`Kinds`](crate::PortKinds), from whichever crate
-/// they come.
+/// A kind of port. A gateway knows the kinds in its [`Kinds`](crate::PortKinds), from whichever
+/// crate they come.
 pub trait PortKind: Send + Sync {
     /// Returns the value of `kind` in `gateway.toml`.
     fn keyword(&self) -> &'static str;
@@ -118,8 +118,8 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         None
     }
 
-    /// Returns whether this kind of frame passes, as far as the settings decide: [`FramePassage::Open`]
-    /// where an interface or a machine decides.
+    /// Returns whether this kind of frame passes, as far as the settings decide:
+    /// [`FramePassage::Open`] where an interface or a machine decides.
     fn passes(&self, kind: Kind) -> FramePassage {
         let _ = kind;
         FramePassage::Open

@@ -23,8 +23,8 @@
 //!
 //! A kind is a [`PortKind`]: its keyword, and the parser of its [`PortSettings`] in `gateway.toml`.
 //! The settings open the port, and answer the gateway's questions before that. The list of kinds,
-//! [`PortKinds`], is a value: a dependent crate adds a kind of its own to it, without a change here or
-//! in `gateway`.
+//! [`PortKinds`], is a value: a dependent crate adds a kind of its own to it, without a change here
+//! or in `gateway`.
 //!
 //! Faults can be injected on any port: [`PortFaults`] wraps the halves of the kind. Where the kind
 //! has a transmit queue, [`QueueSettings`] puts another one in front of it.

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 /// earlier ones: a bus inside the process, or the list of logs that this run has begun.
 ///
 /// Opening does no harm to anything that exists. When all ports are open and nothing else can fail,
-/// [`PortOpener::start`] lets them begin; otherwise, [`PortOpener::give_up`] leaves everything as it was.
+/// [`PortOpener::start`] lets them begin; otherwise, [`PortOpener::give_up`] leaves everything as
+/// it was.
 pub struct PortOpener {
     started: Nanos,
     epoch: Nanos,

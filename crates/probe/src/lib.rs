@@ -8,8 +8,8 @@
 //! * [`traffic`]: frames with release times: the SAE class C message set, the kinds of traffic of
 //!   gateway-2011 §2.2, replay of a log.
 //! * [`matching`]: the assignment of frames that came out to frames that went in.
-//! * [`FrameRecord`]: the path of one frame. [`LatencyProfile`], [`LatencySummary`], [`BusLoad`]: statistics of
-//!   many records.
+//! * [`FrameRecord`]: the path of one frame. [`LatencyProfile`], [`LatencySummary`], [`BusLoad`]:
+//!   statistics of many records.
 //! * [`results`]: the Parquet file of a run.
 
 #![forbid(unsafe_code)]

@@ -43,9 +43,9 @@ pub enum InterestIds {
     Nothing,
     /// Every ID.
     Everything,
-    /// IDs that pass any of these filters. [`crate::RoutingTable::interest`] returns them sorted. There
-    /// may be more than a socket can hold (512); a caller that cannot hold them all should receive
-    /// everything.
+    /// IDs that pass any of these filters. [`crate::RoutingTable::interest`] returns them sorted.
+    /// There may be more than a socket can hold (512); a caller that cannot hold them all should
+    /// receive everything.
     Filters(Vec<RawFilter>),
 }
 

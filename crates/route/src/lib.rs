@@ -1,8 +1,8 @@
 //! Routes, the compiled routing table and its decisions; no I/O, no clock.
 //!
-//! A [`Routes`] value describes the desired routes. [`RoutingTable::compile`] checks it and returns an
-//! immutable [`RoutingTable`], which decides about frames; [`RoutingTable::memory`] returns a [`TableMemory`] for the
-//! state between frames (rate limits).
+//! A [`Routes`] value describes the desired routes. [`RoutingTable::compile`] checks it and returns
+//! an immutable [`RoutingTable`], which decides about frames; [`RoutingTable::memory`] returns a
+//! [`TableMemory`] for the state between frames (rate limits).
 //!
 //! The semantics are based on can-gw's (`net/can/gw.c`): for everything that can-gw can express,
 //! the output is byte for byte the same.

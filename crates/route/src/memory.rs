@@ -9,8 +9,8 @@ use frame::{FrameBuf, Nanos};
 const DISORDER: Nanos = 1_000_000_000;
 
 /// The state that a table keeps between frames: the usage of its rate limits, and working space.
-/// [`crate::RoutingTable::memory`] creates it and allocates everything at once; there is no allocation
-/// after that. Each thread that decides has its own.
+/// [`crate::RoutingTable::memory`] creates it and allocates everything at once; there is no
+/// allocation after that. Each thread that decides has its own.
 #[derive(Clone, Debug)]
 pub struct TableMemory {
     pub(crate) buckets: Vec<RouteBuckets>,

@@ -1,7 +1,7 @@
 //! The parts of a table, for crates that put it elsewhere: into the kernel as BPF.
 //!
-//! A frame has one [`KeyClass`], by its ID, and one sort, by its kind and flags. A route matches IDs
-//! by blocks `(raw & mask) == value` in each class, and takes certain [`sort`]s.
+//! A frame has one [`KeyClass`], by its ID, and one sort, by its kind and flags. A route matches
+//! IDs by blocks `(raw & mask) == value` in each class, and takes certain [`sort`]s.
 
 pub use crate::filter::blocks;
 pub use crate::match_key::{KeyClass, sort, sorts};

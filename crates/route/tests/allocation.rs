@@ -144,8 +144,8 @@ type Case = (&'static str, Box<dyn Fn(u32) -> IdFilter>, i64);
 #[test]
 fn memory_follows_the_number_of_filters_not_what_they_cover() {
     const ROUTES: u32 = 5000;
-    // Documented on `RoutingTable`: an entry keeps at most 100 bytes, a range has at most 64 entries;
-    // and 32 bytes for the route itself. Interest keeps 8 bytes an entry more.
+    // Documented on `RoutingTable`: an entry keeps at most 100 bytes, a range has at most 64
+    // entries; and 32 bytes for the route itself. Interest keeps 8 bytes an entry more.
     let entry = 100 + 8;
     let mut cases: Vec<Case> = vec![
         ("all SFF IDs", Box::new(|_| masked(0, 0x8000_0000)), 2),

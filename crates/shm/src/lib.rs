@@ -5,8 +5,8 @@
 //! for the other side.
 //! for the other one.
 //!
-//! * [`ShmRings`]: one side. Nothing that the other side writes is trusted: each value is read once,
-//!   checked, and bounded.
+//! * [`ShmRings`]: one side. Nothing that the other side writes is trusted: each value is read
+//!   once, checked, and bounded.
 //! * [`layout`]: the layout of the memory.
 //! * [`link`]: the exchange of the memory and the doorbells between two processes, or two machines'
 //!   monitors: both ends of the protocol of QEMU's ivshmem server (QEMU,
@@ -23,9 +23,9 @@
 //! slept (a paused machine), the session continues where it was.
 //!
 //! # Doorbells
-//! A side that is about to wait announces what it waits for ([`ShmRings::arm`]). Only then the other
-//! side rings. So a ring that is never empty needs no doorbell, and one frame after a pause needs
-//! one.
+//! A side that is about to wait announces what it waits for ([`ShmRings::arm`]). Only then the
+//! other side rings. So a ring that is never empty needs no doorbell, and one frame after a pause
+//! needs one.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]

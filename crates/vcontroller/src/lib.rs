@@ -15,10 +15,10 @@
 //!   [`VirtualController::completion`], [`VirtualController::reset`]), and the events of the bus
 //!   ([`VirtualController::best`], [`VirtualController::on_wire`], [`VirtualController::off_wire`],
 //!   [`VirtualController::sent`], [`VirtualController::heard`], [`VirtualController::set_state`]).
-//! * [`FunctionRights`]: the identifiers that a VF receives and, beyond the paper, those that it may send,
-//!   and its share of the bus ([`SendBudget`]). Only the PF sets them.
-//! * [`FunctionCounters`]: every request and every reception has one fate, and [`FunctionCounters::check`] proves
-//!   that the sums add up.
+//! * [`FunctionRights`]: the identifiers that a VF receives and, beyond the paper, those that it
+//!   may send, and its share of the bus ([`SendBudget`]). Only the PF sets them.
+//! * [`FunctionCounters`]: every request and every reception has one fate, and
+//!   [`FunctionCounters::check`] proves that the sums add up.
 //!
 //! # Rules
 //! * **Order**: the lowest arbitration field first ([`frame::wire::arbitration_key`]). Frames with

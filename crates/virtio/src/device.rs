@@ -24,7 +24,8 @@ pub struct DeviceOptions {
     /// A frame is acknowledged only after it was on the bus.
     pub late_ack: bool,
     /// Maximum delay of a notification that a frame was sent, while other frames of the machine are
-    /// under way, ns: one interrupt then serves several frames ([`VirtioDevice::tell`]). 0: no delay.
+    /// under way, ns: one interrupt then serves several frames ([`VirtioDevice::tell`]). 0: no
+    /// delay.
     pub coalesce: Nanos,
     /// Accept memory that its monitor can shrink (a file). If it shrinks, SIGBUS terminates this
     /// process.
@@ -171,9 +172,9 @@ impl VirtioDevice {
         &self.events
     }
 
-    /// Also activates [`VirtioDevice::events`] when this descriptor is readable, for a caller that does
-    /// more than [`VirtioDevice::work`] then. [`VirtioDevice::others`] returns whether it was. `what`:
-    /// [`FIRST_OTHER`] or a higher number.
+    /// Also activates [`VirtioDevice::events`] when this descriptor is readable, for a caller that
+    /// does more than [`VirtioDevice::work`] then. [`VirtioDevice::others`] returns whether it was.
+    /// `what`: [`FIRST_OTHER`] or a higher number.
     pub fn watch(&self, other: impl AsFd, what: u8, trigger: EventTrigger) {
         // If this fails, the caller serves the other descriptor at its deadline.
         let _ = self.events.add(other, what, trigger);
@@ -393,8 +394,9 @@ impl VirtioDevice {
         message::carries(frame, lock(&self.guest).rings.features())
     }
 
-    /// Passes the machine a frame that it [carries](VirtioDevice::carries), while its link is up; returns
-    /// false if the machine has no buffer for it. [`VirtioDevice::tell`] notifies the driver.
+    /// Passes the machine a frame that it [carries](VirtioDevice::carries), while its link is up;
+    /// returns false if the machine has no buffer for it. [`VirtioDevice::tell`] notifies the
+    /// driver.
     pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
         lock(&self.guest).rings.give(frame)
     }
@@ -430,9 +432,9 @@ impl VirtioDevice {
         self.interrupt(TX);
     }
 
-    /// Does the same as [`VirtioDevice::tell_given`], and arms a queue that was found empty: the result
-    /// shows what the driver has added to it meanwhile, for which it sends no notification. For the
-    /// code that takes frames: no other caller may consume that result.
+    /// Does the same as [`VirtioDevice::tell_given`], and arms a queue that was found empty: the
+    /// result shows what the driver has added to it meanwhile, for which it sends no notification.
+    /// For the code that takes frames: no other caller may consume that result.
     pub fn tell(&mut self) -> ArmedQueues {
         self.tell_ended();
         self.interrupt(RX);

@@ -5,26 +5,28 @@
 //! Linux has the driver since 7.2.
 //!
 //! * [`VirtioDevice`]: one device on one socket, for one machine at a time. It never blocks;
-//!   [`VirtioDevice::events`] indicate that there is something to do, and [`VirtioDevice::work`] does it.
-//! * [`DeviceRings`]: the three queues in the machine's memory. Nothing in there is trusted: each value
-//!   is read once, checked, and bounded; a machine whose queues are invalid loses its device until
-//!   it resets it.
+//!   [`VirtioDevice::events`] indicate that there is something to do, and [`VirtioDevice::work`]
+//!   does it.
+//! * [`DeviceRings`]: the three queues in the machine's memory. Nothing in there is trusted: each
+//!   value is read once, checked, and bounded; a machine whose queues are invalid loses its device
+//!   until it resets it.
 //! * [`message`]: the contents of the queues.
 //!
 //! # Frames
-//! virtio CAN has neither BRS nor ESI. An FD frame from a machine gets BRS if [`DeviceOptions::brs`] is
-//! set; neither flag is passed to a machine. Error frames and CAN XL are not passed to machines.
+//! virtio CAN has neither BRS nor ESI. An FD frame from a machine gets BRS if
+//! [`DeviceOptions::brs`] is set; neither flag is passed to a machine. Error frames and CAN XL are
+//! not passed to machines.
 //!
 //! # Acknowledgement of frames
-//! [`VirtioDevice::take`] hands over frames with a [`FrameTicket`]; the machine's driver is notified of a
-//! frame's end by [`VirtioDevice::finish`]. If the feature `LATE_TX_ACK` is offered
-//! ([`DeviceOptions::late_ack`]), the owner of the device guarantees that this is the end of frame on the
-//! bus.
+//! [`VirtioDevice::take`] hands over frames with a [`FrameTicket`]; the machine's driver is
+//! notified of a frame's end by [`VirtioDevice::finish`]. If the feature `LATE_TX_ACK` is offered
+//! ([`DeviceOptions::late_ack`]), the owner of the device guarantees that this is the end of frame
+//! on the bus.
 //!
 //! # Failures
 //! * The machine is reset, paused or killed, or the monitor dies: frames that it had handed over
-//!   and that are not finished fail ([`DeviceCounters::abandoned`]); [`VirtioDevice::finish`] of one of them
-//!   does nothing.
+//!   and that are not finished fail ([`DeviceCounters::abandoned`]); [`VirtioDevice::finish`] of
+//!   one of them does nothing.
 //! * This process dies and is restarted: a monitor that connects again hands the queues over as
 //!   they are (QEMU 11.1 cannot: `docs/decisions/0018-virtio.md`). The last message of the
 //!   machine's control queue, which is still there, shows whether the machine had started its

@@ -171,7 +171,8 @@ impl DeviceRing {
     }
 }
 
-/// The three queues of a machine. They are set up by vhost-user's messages; see [`crate::VirtioDevice`].
+/// The three queues of a machine. They are set up by vhost-user's messages; see
+/// [`crate::VirtioDevice`].
 pub struct DeviceRings {
     memory: GuestMemoryMmap,
     rings: [DeviceRing; QUEUES],
@@ -454,8 +455,8 @@ impl DeviceRings {
 
     /// Takes the next frame that the machine sends. Messages that are not a valid frame, or that
     /// are sent while the controller is stopped, are answered and counted, and the next one is
-    /// taken. After a limited number of those it returns: [`DeviceRings::arm`] reports whether there are
-    /// more.
+    /// taken. After a limited number of those it returns: [`DeviceRings::arm`] reports whether
+    /// there are more.
     pub fn take(&mut self) -> Option<TakenFrame> {
         for _ in 0..AT_ONCE {
             let chain = self.pop(TX)?;

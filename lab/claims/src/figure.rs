@@ -1,9 +1,9 @@
 //! A claim's figure: the results of its experiments, over the quantity on the paper's axis, and the
 //! points that the paper states.
 //!
-//! A claim defines how its figure is made ([`FigurePlan`]); [`FigurePlan::draw`] fills it from the measured
-//! evidence. The program that draws it needs no knowledge of claims: each value comes with its
-//! unit.
+//! A claim defines how its figure is made ([`FigurePlan`]); [`FigurePlan::draw`] fills it from the
+//! measured evidence. The program that draws it needs no knowledge of claims: each value comes with
+//! its unit.
 
 use crate::evidence::{ClaimEvidence, MissingEvidence};
 use experiment::Experiment;
@@ -15,8 +15,8 @@ use serde::Serialize;
 pub enum FigureForm {
     /// Over numbers: a line for the medians, marks for the worst cases.
     Line,
-    /// Like [`FigureForm::Line`], where the name of each line states which statistic of its latencies it
-    /// shows.
+    /// Like [`FigureForm::Line`], where the name of each line states which statistic of its
+    /// latencies it shows.
     Named,
     /// Side by side: a column for each name.
     Bars,

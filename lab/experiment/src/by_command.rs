@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The name, in an [`GuestOutcome`](guest::GuestOutcome), of the standard output of a command, where a
-/// [`GuestRunner`] stores it.
+/// The name, in an [`GuestOutcome`](guest::GuestOutcome), of the standard output of a command,
+/// where a [`GuestRunner`] stores it.
 pub const STDOUT: &str = "stdout";
 
 /// A command in a guest with virtual CAN interfaces, and the measurement that it makes.

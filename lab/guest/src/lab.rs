@@ -231,9 +231,9 @@ impl Lab {
     }
 
     /// Returns the versions of the parts of a guest with this kernel, as the first entries of
-    /// [`crate::GuestOutcome::versions`]: package by package, and as `agent` and `gateway` the hashes of
-    /// the laboratory's program and of the gateway under test. Guests with the same versions give
-    /// the same results.
+    /// [`crate::GuestOutcome::versions`]: package by package, and as `agent` and `gateway` the
+    /// hashes of the laboratory's program and of the gateway under test. Guests with the same
+    /// versions give the same results.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
 //! Machines that run real kernels: the files that are fetched and built for them, the process that
 //! runs them, and the agent inside.
 //!
-//! * [`Lab`]: sets up ([`Kernel`]s, packages, images) and runs a guest that a [`machine::GuestSpec`]
-//!   describes, to its [`GuestOutcome`].
+//! * [`Lab`]: sets up ([`Kernel`]s, packages, images) and runs a guest that a
+//!   [`machine::GuestSpec`] describes, to its [`GuestOutcome`].
 //! * [`agent`]: the same program as a guest's first process. It brings up the hardware, does the
-//!   [`machine::GuestJob`] and hands out the results. The meaning of jobs other than commands is defined
-//!   by the caller ([`agent::AgentTasks`]): this crate knows no experiment.
+//!   [`machine::GuestJob`] and hands out the results. The meaning of jobs other than commands is
+//!   defined by the caller ([`agent::AgentTasks`]): this crate knows no experiment.
 //! * [`Arm64Guest`]: a guest with another processor, which tests the arm64 package; its job is a
 //!   script of the caller.
 //! * [`program`]: programs of the guest, run from inside.

@@ -170,9 +170,9 @@ pub struct GuestSpec {
     pub files: Vec<GuestFile>,
     /// The guest's job.
     pub job: GuestJob,
-    /// For a [`GuestJob::Task`] whose preparation takes longer than saving a guest does: the task with
-    /// which a guest is prepared. The prepared guest is saved, and every job with the same value
-    /// here starts from it.
+    /// For a [`GuestJob::Task`] whose preparation takes longer than saving a guest does: the task
+    /// with which a guest is prepared. The prepared guest is saved, and every job with the same
+    /// value here starts from it.
     pub prepare: Option<serde_json::Value>,
     /// Real time after which the guest is ended.
     pub timeout: Duration,
@@ -189,8 +189,8 @@ pub enum GuestJob {
         /// Program and arguments.
         command: Vec<String>,
     },
-    /// Run a shell as root whose input comes through a [`crate::GuestKeyboard`], and pass on its output
-    /// and its exit status.
+    /// Run a shell as root whose input comes through a [`crate::GuestKeyboard`], and pass on its
+    /// output and its exit status.
     Shell {
         /// The shell's terminal; without one, it reads commands as from a pipe.
         terminal: Option<TerminalSize>,

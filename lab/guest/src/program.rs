@@ -151,7 +151,8 @@ impl BackgroundProgram {
         self.child.id()
     }
 
-    /// Stops the program, with all that it has started, until [`BackgroundProgram::go_on`] (SIGSTOP).
+    /// Stops the program, with all that it has started, until [`BackgroundProgram::go_on`]
+    /// (SIGSTOP).
     pub fn pause(&self) {
         self.signal(Signal::STOP);
     }

@@ -36,8 +36,8 @@ impl Lab {
         self.run_with(spec, progress, sink, None)
     }
 
-    /// Runs a guest with a [`GuestJob::Shell`] to its end. `begin` gets the keyboard of the shell, once
-    /// the guest has booted.
+    /// Runs a guest with a [`GuestJob::Shell`] to its end. `begin` gets the keyboard of the shell,
+    /// once the guest has booted.
     ///
     /// # Errors
     ///

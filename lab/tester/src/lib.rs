@@ -7,9 +7,10 @@
 //! come from `linux`; this crate joins them and owns the loop.
 //!
 //! * [`TestPlan`]: the frames that will be sent, one by one, before any of them is.
-//! * [`TesterSockets`]: three SocketCAN interfaces; [`play`]: the loop over them, or over anything that
-//!   implements [`TesterWire`].
-//! * [`FateRecorder`]: determines which frame is which; [`FateCounts`], and records for `probe`'s results.
+//! * [`TesterSockets`]: three SocketCAN interfaces; [`play`]: the loop over them, or over anything
+//!   that implements [`TesterWire`].
+//! * [`FateRecorder`]: determines which frame is which; [`FateCounts`], and records for `probe`'s
+//!   results.
 //! * [`over_sockets`], [`over_bitcan`]: a whole measurement, from plan to outcome.
 //! * [`one_way`]: frames on a bit-timed bus that another program counts.
 //! * [`syscalls`]: the cost per frame of each way to receive and to send.

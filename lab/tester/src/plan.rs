@@ -124,8 +124,8 @@ pub struct PlannedFrame {
 
 impl TestPlan {
     /// Returns all frames of the plan. `rate` is the bit rate of the incoming bus, if frames take
-    /// time on it: it is needed for [`TrafficPattern::Load`], and to refuse a [`TrafficPattern::Period`] that the
-    /// bus cannot keep.
+    /// time on it: it is needed for [`TrafficPattern::Load`], and to refuse a
+    /// [`TrafficPattern::Period`] that the bus cannot keep.
     ///
     /// # Errors
     /// [`PlanError`].
@@ -158,8 +158,8 @@ impl TestPlan {
         Ok(planned)
     }
 
-    /// Returns the time from the earliest of all frames to the first one of [`TestPlan::frames`], and
-    /// the frames of [`TestPlan::beside`] with their times after the earliest, ns.
+    /// Returns the time from the earliest of all frames to the first one of [`TestPlan::frames`],
+    /// and the frames of [`TestPlan::beside`] with their times after the earliest, ns.
     pub(crate) fn together(&self) -> (Nanos, Vec<(Nanos, Frame)>) {
         let first = match &self.traffic {
             PlanSource::Log(log) => log

@@ -273,8 +273,8 @@ impl<W: TesterWire> PlanPlayer<'_, W> {
     }
 }
 
-/// The greatest number of frames that [`TesterWire::receive`] hands over at once; when it returns this
-/// many, there may be more.
+/// The greatest number of frames that [`TesterWire::receive`] hands over at once; when it returns
+/// this many, there may be more.
 pub(crate) const BATCH: usize = linux::can::MOST_ARRIVALS;
 
 #[cfg(test)]

@@ -187,8 +187,8 @@ impl BenchWorld {
     /// order of their numbers.
     ///
     /// # Errors
-    /// [`DeviceTrap::Down`]: off the bus or bus-off; [`DeviceTrap::Invalid`]: not a frame that this controller
-    /// can send.
+    /// [`DeviceTrap::Down`]: off the bus or bus-off; [`DeviceTrap::Invalid`]: not a frame that this
+    /// controller can send.
     pub fn ring(&mut self, seat: usize, buffers: u32, at: Nanos) -> Result<(), DeviceTrap> {
         self.run(at);
         let now = self.now;

@@ -18,13 +18,14 @@
 //! of the messages. There are as many of these *phases* as frames in a common multiple of the
 //! periods. In one phase, a message behaves like one of any phase, but later: with its next last
 //! instant at *s* + σ, its events are at *s* + σ − jitter + n · period. So it has its jitter less
-//! σ, or, if σ is greater, none and a *lead* of σ − jitter (`RivalStream` of [`mod@crate::window`]).
+//! σ, or, if σ is greater, none and a *lead* of σ − jitter (`RivalStream` of
+//! [`mod@crate::window`]).
 //!
 //! # The node's messages among the rivals of another node's frame
 //! The derivations of [`mod@crate::window`] count what rivals release from *s* to *s* + w. For all
-//! rivals of one clock together that is at most `JointMessages::within`, the greatest sum of all phases. In
-//! the recurrences it takes the place of the sum of the single numbers. The phase may be different
-//! for each w, so the bound is safe, but not always reached. (The same step is known for
+//! rivals of one clock together that is at most `JointMessages::within`, the greatest sum of all
+//! phases. In the recurrences it takes the place of the sum of the single numbers. The phase may be
+//! different for each w, so the bound is safe, but not always reached. (The same step is known for
 //! transactions: Palencia, González Harbour, *Schedulability analysis for tasks with static and
 //! dynamic offsets*, RTSS 1998; Mäki-Turja, Nolin, *Efficient implementation of tight
 //! response-times for tasks with offsets*, Real-Time Systems 40, 2008. For CAN: Szakály, 2003;

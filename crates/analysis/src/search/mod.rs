@@ -74,8 +74,8 @@ pub struct WorstFound {
 }
 
 /// Searches for releases that make a frame of the message at `goal` take as long as possible, from
-/// its event to its end of frame there. Gateways take the full [`crate::GatewayHop::delay`]. At most
-/// `plays` scenarios are simulated; fewer if one reaches the bound within 1 ns.
+/// its event to its end of frame there. Gateways take the full [`crate::GatewayHop::delay`]. At
+/// most `plays` scenarios are simulated; fewer if one reaches the bound within 1 ns.
 ///
 /// `found` is the result of [`Network::assess`] for the same network. Frames that gateways pass on
 /// are the longest ones of their shapes; where a gateway changes frames whose payload is not known,

@@ -94,8 +94,8 @@ pub(crate) struct Ended {
     pub(crate) end: Nanos,
 }
 
-/// Simulated buses whose nodes fill their buffers as their [`BufferRefill`] allows; gateways take a time
-/// up to their delay.
+/// Simulated buses whose nodes fill their buffers as their [`BufferRefill`] allows; gateways take a
+/// time up to their delay.
 pub(crate) fn play(
     network: &Network,
     all: &[(Nanos, MessagePlace, Nanos)],

@@ -1,6 +1,6 @@
 //! `cangate stats --watch`: rates, printed repeatedly.
 
-use super::service::{GatewayChoice, PATIENCE, understand};
+use super::service::{ANSWER_TIMEOUT, GatewayChoice, understand};
 use crate::cli::WatchArgs;
 use crate::rates::{GatewayRates, words};
 use console::Failure;
@@ -23,7 +23,7 @@ pub(super) enum WatchResult {
 
 /// Reads the counters of a gateway that answered before.
 pub(super) fn look(socket: &Path) -> Result<WatchResult, Failure> {
-    match control::request(socket, ControlRequest::Stats, PATIENCE) {
+    match control::request(socket, ControlRequest::Stats, ANSWER_TIMEOUT) {
         Ok(value) => Ok(WatchResult::Seen(value.clone(), understand(value)?)),
         Err(CallError::NobodyThere { .. } | CallError::Broken { .. }) => Ok(WatchResult::Ended),
         // The connection was accepted and closed again.

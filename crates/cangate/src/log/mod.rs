@@ -13,8 +13,8 @@ use std::os::fd::AsFd;
 use std::time::SystemTime;
 use writer::LineWriter;
 
-/// Standard error of a running gateway. No function here waits for the reader, except [`ErrorLog::end`],
-/// and that only for a limited time.
+/// Standard error of a running gateway. No function here waits for the reader, except
+/// [`ErrorLog::end`], and that only for a limited time.
 pub(crate) struct ErrorLog {
     form: LineForm,
     most: NoticeLevel,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The time after which a test gives up, also on a machine under load; much longer than expected.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Gateway {
     child: Option<Child>,
@@ -120,7 +120,7 @@ impl Gateway {
     pub(crate) fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let started = Instant::now();
         while !holds(self) {
-            assert!(started.elapsed() < PATIENCE, "not in a minute: {what}");
+            assert!(started.elapsed() < TEST_TIMEOUT, "not in a minute: {what}");
             sleep(Duration::from_millis(20));
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The time after which a test gives up, also on a machine under load; much longer than expected.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder with a gateway file and logs.
 pub(crate) struct Place(TempDir);
@@ -90,7 +90,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
-        assert!(started.elapsed() < PATIENCE, "not in a minute: {what}");
+        assert!(started.elapsed() < TEST_TIMEOUT, "not in a minute: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

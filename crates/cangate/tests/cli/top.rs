@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const ROUTES: &str = "[[routes]]\nname = \"all\"\nfrom = \"in\"\nto = \"out\"\n";
 
 /// The time after which a test gives up, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[test]
 fn rates_are_printed_until_the_gateway_ends() {
@@ -135,7 +135,7 @@ impl OnTerminal {
 
     /// Waits until these words are shown; the next call checks only what is shown after them.
     fn until(&mut self, words: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(at) = self.seen.find(words) {
                 self.seen.drain(..at + words.len());
@@ -155,7 +155,7 @@ impl OnTerminal {
     }
 
     fn end(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;

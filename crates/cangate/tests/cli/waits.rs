@@ -1,6 +1,6 @@
 //! No wait outlives a signal: each command that waits is sent SIGTERM and ends.
 
-use crate::place::{IN, PATIENCE, Place, log, signal, until};
+use crate::place::{IN, Place, TEST_TIMEOUT, log, signal, until};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
@@ -17,7 +17,7 @@ fn end(mut child: Child, what: &str) -> Result<i32, i32> {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code().ok_or_else(|| status.signal().unwrap());
         }
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > TEST_TIMEOUT {
             child.kill().unwrap();
             child.wait().unwrap();
             panic!("{what}: SIGTERM did not end it within a minute");

@@ -1,9 +1,9 @@
 //! A port around a controller that is driven by its registers, without a kernel driver, a network
 //! stack or any other part of an operating system.
 //!
-//! * The driver of this crate drives the registers; a [`ControllerBackend`] adds what depends on the
-//!   environment: the location of the registers, and how to wait for an interrupt. `port`'s kind
-//!   `direct` has the backends for Linux, `baremetal` its own.
+//! * The driver of this crate drives the registers; a [`ControllerBackend`] adds what depends on
+//!   the environment: the location of the registers, and how to wait for an interrupt. `port`'s
+//!   kind `direct` has the backends for Linux, `baremetal` its own.
 //! * Both halves share the controller under a lock for which no other code contends: one worker
 //!   calls both. A frame for a free transmit buffer is written there immediately, also while
 //!   another port is still handing over its batch.

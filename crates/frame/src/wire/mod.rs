@@ -35,13 +35,14 @@
 //!
 //! # The change of the bit rate
 //! A frame with BRS changes to the data bit rate at the sample point of BRS and back at the sample
-//! point of the CRC delimiter. [`WireLength::data_phase_bits`] counts whole bits, ESI to the last CRC
-//! bit, and [`WireLength::duration`] counts these with the data bit time and all others, including BRS
-//! and CRC delimiter, with the nominal one. In reality these two bits together last one nominal and
-//! one data bit, wherever the sample points are: the part of the nominal bit time that BRS keeps is
-//! missing from the delimiter, and vice versa. [`WireLength::duration_with_switch`] counts them in this
-//! way; it is shorter by one nominal less one data bit time. A frame with BRS on a bus without a
-//! data bit rate is counted as if the data bit rate were the nominal one.
+//! point of the CRC delimiter. [`WireLength::data_phase_bits`] counts whole bits, ESI to the last
+//! CRC bit, and [`WireLength::duration`] counts these with the data bit time and all others,
+//! including BRS and CRC delimiter, with the nominal one. In reality these two bits together last
+//! one nominal and one data bit, wherever the sample points are: the part of the nominal bit time
+//! that BRS keeps is missing from the delimiter, and vice versa.
+//! [`WireLength::duration_with_switch`] counts them in this way; it is shorter by one nominal less
+//! one data bit time. A frame with BRS on a bus without a data bit rate is counted as if the data
+//! bit rate were the nominal one.
 
 mod arbitration;
 mod classic;

@@ -6,8 +6,9 @@
 /// bit follows at once and starts a new run.
 pub(super) struct ByteStuffing([StuffStep; 2048]);
 
-/// One step of [`ByteStuffing`]: the next state at the same position as in [`StuffState`], so that finding the
-/// next step takes a mask and no shift; above it the number of stuff bits, above that the bits.
+/// One step of [`ByteStuffing`]: the next state at the same position as in [`StuffState`], so that
+/// finding the next step takes a mask and no shift; above it the number of stuff bits, above that
+/// the bits.
 #[derive(Clone, Copy)]
 pub(super) struct StuffStep(u32);
 

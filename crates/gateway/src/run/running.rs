@@ -201,8 +201,8 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         self.snapshot_until(None)
     }
 
-    /// Does the same as [`RunningGateway::snapshot`]; returns `None` if the worker has not answered by
-    /// `until`.
+    /// Does the same as [`RunningGateway::snapshot`]; returns `None` if the worker has not answered
+    /// by `until`.
     pub(super) fn snapshot_until(&mut self, until: Option<Instant>) -> Option<CounterSnapshot> {
         let mut counts = self.counts.take().unwrap_or_default();
         counts.ports.reserve(self.layout.ports.len());

@@ -66,8 +66,8 @@ pub trait PlanSource {
         Ok(())
     }
 
-    /// Gives up the ports that were opened for a reload that failed: the actions of [`PlanSource::start`]
-    /// never happen.
+    /// Gives up the ports that were opened for a reload that failed: the actions of
+    /// [`PlanSource::start`] never happen.
     fn give_up(&mut self) {}
 
     /// Returns whether the resources of a port, such as its interface, are still as its

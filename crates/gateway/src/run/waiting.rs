@@ -211,9 +211,9 @@ impl WorkerWait {
         Ok(ready? > 0)
     }
 
-    /// Marks the halves to skip after [`WorkerWait::for_work`]: the engine's next step skips receiving
-    /// halves that wait for nothing but a descriptor that is not ready, and members of the common
-    /// set that have neither an event nor a deadline that has passed.
+    /// Marks the halves to skip after [`WorkerWait::for_work`]: the engine's next step skips
+    /// receiving halves that wait for nothing but a descriptor that is not ready, and members of
+    /// the common set that have neither an event nor a deadline that has passed.
     pub(crate) fn skip_idle(&self, engine: &mut Engine, now: Nanos) {
         let mut place = FIRST_RECEIVER;
         engine.skip_once(|half| {

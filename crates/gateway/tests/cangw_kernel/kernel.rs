@@ -23,7 +23,7 @@ pub(crate) fn from_env(name: &str, default: u64) -> u64 {
 }
 
 /// The longest time to wait for expected frames.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// Mostly the frames are there when the sender's system call ends; later ones are polled for at
 /// this interval.
 const SPIN: Duration = Duration::from_millis(1);
@@ -185,7 +185,7 @@ impl Kernel {
                     return out;
                 }
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TEST_TIMEOUT {
                 return out;
             }
             if all_since.is_some() || start.elapsed() > SPIN {

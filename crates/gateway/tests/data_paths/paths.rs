@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The longest time to wait for an expected frame.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) trait DataPath {
     fn name(&self) -> &'static str;
@@ -102,7 +102,7 @@ impl DataPath for UserSpace {
             if so_far >= wanted.taken {
                 return Ok(());
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TEST_TIMEOUT {
                 return Err(format!("routes took {so_far} frames so far, {wanted:?}"));
             }
         }
@@ -271,7 +271,7 @@ impl DataPath for Bpf {
             if ended >= wanted.ended {
                 return Ok(());
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TEST_TIMEOUT {
                 return Err(format!("routes ended {ended} so far, {wanted:?}"));
             }
         }

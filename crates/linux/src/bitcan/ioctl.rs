@@ -18,15 +18,16 @@ fn result(code: libc::c_int) -> Result<(), Errno> {
 pub(super) fn set_up(device: &OwnedFd, setup: &mut BitcanSetup) -> Result<(), Errno> {
     let code = opcode::read_write::<BitcanSetup>(b'b', 1);
     // SAFETY: the device is open; BITCAN_SETUP reads and writes one `struct bitcan_setup`, as which
-    // `BitcanSetup` is laid out (`repr(C)`, 40 bytes, which is part of the ioctl number, so that another
-    // device or version refuses it), and `setup` is live and not shared.
+    // `BitcanSetup` is laid out (`repr(C)`, 40 bytes, which is part of the ioctl number, so that
+    // another device or version refuses it), and `setup` is live and not shared.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_mut(setup)) })
 }
 
 pub(super) fn start(device: &OwnedFd, start: &BitcanStart) -> Result<(), Errno> {
     let code = opcode::write::<BitcanStart>(b'b', 2);
-    // SAFETY: the device is open; BITCAN_START reads one `struct bitcan_start`, as which `BitcanStart` is
-    // laid out (`repr(C)`, 24 bytes, also part of the ioctl number); `start` is live.
+    // SAFETY: the device is open; BITCAN_START reads one `struct bitcan_start`, as which
+    // `BitcanStart` is laid out (`repr(C)`, 24 bytes, also part of the ioctl number); `start` is
+    // live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(start)) })
 }
 
@@ -39,15 +40,15 @@ pub(super) fn stop(device: &OwnedFd) -> Result<(), Errno> {
 pub(super) fn control(device: &OwnedFd, control: &BitcanControl) -> Result<(), Errno> {
     let code = opcode::write::<BitcanControl>(b'b', 16);
     // SAFETY: the device is open; BITCAN_CONTROL reads one `struct bitcan_control`, as which
-    // `BitcanControl` is laid out (`repr(C)`, 152 bytes, also part of the ioctl number); `control` is
-    // live.
+    // `BitcanControl` is laid out (`repr(C)`, 152 bytes, also part of the ioctl number); `control`
+    // is live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(control)) })
 }
 
 pub(super) fn napi(device: &OwnedFd, napi: &BitcanNapi) -> Result<(), Errno> {
     let code = opcode::write::<BitcanNapi>(b'b', 8);
-    // SAFETY: the device is open; BITCAN_NAPI reads one `struct bitcan_napi`, as which `BitcanNapi` is
-    // laid out (`repr(C)`, 8 bytes, also part of the ioctl number); `napi` is live.
+    // SAFETY: the device is open; BITCAN_NAPI reads one `struct bitcan_napi`, as which `BitcanNapi`
+    // is laid out (`repr(C)`, 8 bytes, also part of the ioctl number); `napi` is live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(napi)) })
 }
 

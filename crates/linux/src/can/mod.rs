@@ -1,9 +1,9 @@
 //! Raw CAN sockets (`AF_CAN`, `CAN_RAW`; `uapi/linux/can/raw.h`).
 //!
-//! [`CanSocket`] is the socket with its options, filters and interface; the buffers for many datagrams
-//! a call, and the kernel's ancillary data of a frame, are in [`crate::mmsg`]. [`layout`] converts
-//! the kernel's frames to those of this project and back. [`FrameSocket`] combines these for
-//! callers that need frames and not datagrams.
+//! [`CanSocket`] is the socket with its options, filters and interface; the buffers for many
+//! datagrams a call, and the kernel's ancillary data of a frame, are in [`crate::mmsg`]. [`layout`]
+//! converts the kernel's frames to those of this project and back. [`FrameSocket`] combines these
+//! for callers that need frames and not datagrams.
 
 mod error;
 mod frames;

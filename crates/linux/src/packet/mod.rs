@@ -1,10 +1,10 @@
 //! Packet sockets (`AF_PACKET`; `uapi/linux/if_packet.h`, packet(7)): they see the frames of
 //! interfaces before the protocols do, and can share rings of memory with the kernel.
 //!
-//! [`PacketSocket`] is the socket with its options and its interface. [`RxRing`] and [`TxRing`] are rings
-//! in which each frame has a slot, for ports; [`BlockRing`] has many frames in a block, for
-//! recording many interfaces, with [`PassedCounts`], which counts frames by interface, and [`SentRing`],
-//! which contains the frames that this machine sent. A socket has one ring.
+//! [`PacketSocket`] is the socket with its options and its interface. [`RxRing`] and [`TxRing`] are
+//! rings in which each frame has a slot, for ports; [`BlockRing`] has many frames in a block, for
+//! recording many interfaces, with [`PassedCounts`], which counts frames by interface, and
+//! [`SentRing`], which contains the frames that this machine sent. A socket has one ring.
 
 pub mod block;
 mod blocks;

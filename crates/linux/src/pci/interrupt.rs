@@ -15,9 +15,9 @@ const NODE: Duration = Duration::from_secs(5);
 /// A file by which the process waits for a device's interrupt.
 ///
 /// With a line (`uio_pci_generic`), at each interrupt the kernel forbids the device to raise it,
-/// and counts the interrupt. The file is then readable. [`DeviceInterrupt::arm`] allows it again: a line
-/// that is still raised interrupts again at once, so that no event is missed between reading the
-/// device and arming. Messages (MSI) need no arming: each is counted.
+/// and counts the interrupt. The file is then readable. [`DeviceInterrupt::arm`] allows it again: a
+/// line that is still raised interrupts again at once, so that no event is missed between reading
+/// the device and arming. Messages (MSI) need no arming: each is counted.
 #[derive(Debug)]
 pub struct DeviceInterrupt {
     file: File,
@@ -25,8 +25,8 @@ pub struct DeviceInterrupt {
 }
 
 impl DeviceInterrupt {
-    /// Opens the interrupt. The device must be bound to this driver ([`PciDevice::take`]). It is not
-    /// armed.
+    /// Opens the interrupt. The device must be bound to this driver ([`PciDevice::take`]). It is
+    /// not armed.
     ///
     /// # Errors
     /// [`PciError`].

@@ -101,10 +101,10 @@ impl PortRange {
     }
 }
 
-/// The four instructions. Each is called by [`PortRange`] only, with a port that [`PortRange::port`]
-/// returned: within a range for which ioperm(2) gave this thread the permission, which nothing
-/// takes away again. Without it, the processor would raise a general protection fault, which ends
-/// the process; memory is never accessed.
+/// The four instructions. Each is called by [`PortRange`] only, with a port that
+/// [`PortRange::port`] returned: within a range for which ioperm(2) gave this thread the
+/// permission, which nothing takes away again. Without it, the processor would raise a general
+/// protection fault, which ends the process; memory is never accessed.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod instructions {
     use std::arch::asm;

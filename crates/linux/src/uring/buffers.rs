@@ -115,8 +115,8 @@ impl RingBuffers {
         Some(place.cast())
     }
 
-    /// Puts a buffer into the ring; [`RingBuffers::publish`] makes it visible to the kernel. The kernel
-    /// must not already have this buffer.
+    /// Puts a buffer into the ring; [`RingBuffers::publish`] makes it visible to the kernel. The
+    /// kernel must not already have this buffer.
     pub(super) fn provide(&mut self, region: &mut RingRegion, buffer: u16) {
         let index = usize::from(self.tail & (self.count - 1));
         let at = self.data + usize::from(buffer) * self.stride;

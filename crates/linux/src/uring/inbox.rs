@@ -22,9 +22,9 @@ struct TakenDatagram {
 /// Buffers for datagrams that are received by io_uring, allocated once.
 ///
 /// One request receives all of them. It ends where the buffers are all in use, and with each error;
-/// [`UringInbox::receive`] submits it anew. Datagrams that arrive meanwhile wait in the socket, so that
-/// only those are lost for which the socket itself has no room. The kernel does its work in the
-/// thread that called [`UringInbox::receive`] when the request was submitted.
+/// [`UringInbox::receive`] submits it anew. Datagrams that arrive meanwhile wait in the socket, so
+/// that only those are lost for which the socket itself has no room. The kernel does its work in
+/// the thread that called [`UringInbox::receive`] when the request was submitted.
 pub struct UringInbox {
     ring: SocketRing,
     buffers: RingBuffers,
@@ -39,7 +39,8 @@ pub struct UringInbox {
 
 impl UringInbox {
     /// Creates room for `count` datagrams (rounded up to a power of two, at most 32768) of at most
-    /// `slot` bytes, from this socket. Nothing is received before the first [`UringInbox::receive`].
+    /// `slot` bytes, from this socket. Nothing is received before the first
+    /// [`UringInbox::receive`].
     ///
     /// # Errors
     /// [`UringUnavailable`].

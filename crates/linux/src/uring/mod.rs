@@ -1,13 +1,14 @@
 //! Datagrams by io_uring: an inbox for received datagrams and an outbox for datagrams to send, as
 //! in [`crate::mmsg`], each with a ring of its own, both on the same socket.
 //!
-//! * [`UringInbox`]: one receiving request that stays (a multishot `recvmsg`) and a ring of buffers from
-//!   which the kernel takes one for each datagram. Received datagrams are read from shared memory,
-//!   without a system call.
-//! * [`UringOutbox`]: one call for a chain of datagrams. Each is sent after the one before it, and none
-//!   after one that failed: they are sent in order.
+//! * [`UringInbox`]: one receiving request that stays (a multishot `recvmsg`) and a ring of buffers
+//!   from which the kernel takes one for each datagram. Received datagrams are read from shared
+//!   memory, without a system call.
+//! * [`UringOutbox`]: one call for a chain of datagrams. Each is sent after the one before it, and
+//!   none after one that failed: they are sent in order.
 //!
-//! Both need Linux 6.0, which has the multishot `recvmsg`. [`UringUnavailable`] states the obstacle.
+//! Both need Linux 6.0, which has the multishot `recvmsg`. [`UringUnavailable`] states the
+//! obstacle.
 //!
 //! # The rings' settings
 //! * `IORING_SETUP_COOP_TASKRUN` with `IORING_SETUP_TASKRUN_FLAG` (Linux 5.19): the work for a

@@ -12,9 +12,9 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 /// The mark of the completion of the cancelling request; other requests have other marks.
 const CANCEL: u64 = u64::MAX;
 
-/// How often a dropped [`SocketRing`] checks whether all requests have ended, and for how long each time.
-/// A request ends within microseconds; the total of one second is for a machine that is slow to do
-/// so.
+/// How often a dropped [`SocketRing`] checks whether all requests have ended, and for how long each
+/// time. A request ends within microseconds; the total of one second is for a machine that is slow
+/// to do so.
 const LOOKS: u32 = 50;
 const LOOK_NS: u32 = 20_000_000;
 
@@ -118,8 +118,8 @@ impl SocketRing {
     /// Queues a request; it begins with [`SocketRing::enter`]. False where there is no room.
     ///
     /// # Safety
-    /// The memory that the request reads and writes lies in this ring's [`RingRegion`], and until the
-    /// request has ended no other code accesses it, as far as it belongs to the kernel.
+    /// The memory that the request reads and writes lies in this ring's [`RingRegion`], and until
+    /// the request has ended no other code accesses it, as far as it belongs to the kernel.
     pub(super) unsafe fn push(&mut self, request: &squeue::Entry) -> bool {
         // SAFETY: the memory stays valid until the request has ended, because it is in the region,
         // which `drop` does not free before; the caller guarantees the rest.

@@ -41,8 +41,8 @@
 //! interface, uses a short path (`cangate()` in gateway.bpf.c). It supports changes by AND, OR, XOR
 //! and SET and one checksum at fixed positions; limits, patterns, hop limits, `echo` and everything
 //! else use the long path. Without options a frame with one destination is not copied. Each further
-//! destination costs a copy; so do [`BpfOptions::tap`] and [`BpfOptions::exact`]. A feature (changes,
-//! limits, patterns) is removed from the program when no route of the table needs it.
+//! destination costs a copy; so do [`BpfOptions::tap`] and [`BpfOptions::exact`]. A feature
+//! (changes, limits, patterns) is removed from the program when no route of the table needs it.
 //!
 //! # Reload
 //! The new table is loaded and filled while the old one is still in use; then the program of each
@@ -60,8 +60,8 @@
 //! at that time are lost (`qdisc_graft`).
 //!
 //! # Interfaces
-//! Routes refer to interfaces by name. [`AsFd`](std::os::fd::AsFd) of [`BpfOffload`] is readable when
-//! interfaces have changed; the caller must then call [`BpfOffload::links_changed`]. A missing
+//! Routes refer to interfaces by name. [`AsFd`](std::os::fd::AsFd) of [`BpfOffload`] is readable
+//! when interfaces have changed; the caller must then call [`BpfOffload::links_changed`]. A missing
 //! interface is reported, and gets its program when it appears. A classic interface never gets FD
 //! frames: the MTU of each interface is checked, on kernels before 5.12 when the table is made,
 //! else at every FD frame.

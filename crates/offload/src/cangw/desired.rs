@@ -19,7 +19,8 @@ pub(super) struct DesiredRules {
 }
 
 /// Returns, for each route, the reason why this kernel's can-gw cannot run it. This is for callers
-/// that run each route where it runs best; [`Offload`](super::CanGwOffload) accepts all routes or none.
+/// that run each route where it runs best; [`Offload`](super::CanGwOffload) accepts all routes or
+/// none.
 ///
 /// A reason that concerns the routes as a whole (`max_hops`, `match = "first"`) is returned for
 /// each route. `there` are the interfaces that this machine has: a check that depends on an

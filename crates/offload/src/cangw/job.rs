@@ -64,8 +64,8 @@ impl GatewayJob {
     /// to 7.3), and a job that has one copies each frame where otherwise it would only reference
     /// it. So a job without a modification carries its mark in the operand of a modification that
     /// the kernel keeps and lists, but does not carry out: the modification names only a part that
-    /// the frames of the job do not have (see [`Limits::hidden_marks`](super::KernelLimits)). If a kernel
-    /// refuses that, the job gets a modification that changes nothing: OR of the ID with 0.
+    /// the frames of the job do not have (see [`Limits::hidden_marks`](super::KernelLimits)). If a
+    /// kernel refuses that, the job gets a modification that changes nothing: OR of the ID with 0.
     #[must_use]
     pub fn marked(mut self, mark: u32, hidden: bool) -> Self {
         if self.modifies() {

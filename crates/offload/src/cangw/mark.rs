@@ -1,8 +1,8 @@
 //! Marks that identify the owner of a rule. A rule carries 32 bits for its creator
-//! ([`Job::marked`](super::GatewayJob::marked) documents the place: `CGW_MOD_UID`, or an operand). In
-//! cangate's marks, the upper half contains the hash of the [`GatewayInstance`]'s name and the lower half
-//! the rule's number. The uppermost bit is always set, because people who type `cangw -u` choose
-//! small numbers.
+//! ([`Job::marked`](super::GatewayJob::marked) documents the place: `CGW_MOD_UID`, or an operand).
+//! In cangate's marks, the upper half contains the hash of the [`GatewayInstance`]'s name and the
+//! lower half the rule's number. The uppermost bit is always set, because people who type `cangw
+//! -u` choose small numbers.
 //!
 //! If two instances had the same mark by accident (1 in 32768 for two names), one could remove
 //! rules that the other left behind. While both run this cannot happen, because a process that uses

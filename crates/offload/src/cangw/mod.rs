@@ -1,15 +1,15 @@
 //! Routes as rules of can-gw (`net/can/gw.c`), over netlink.
 //!
-//! * [`CanGwOffload`] keeps a gateway's routes in place in the kernel: it handles the start, reloads,
-//!   interfaces that appear and disappear, counters, and the end.
+//! * [`CanGwOffload`] keeps a gateway's routes in place in the kernel: it handles the start,
+//!   reloads, interfaces that appear and disappear, counters, and the end.
 //! * [`survey`] returns, for each route, whether can-gw of the running kernel can run it.
 //! * [`CanGwKernel`] is the connection to can-gw that both use; [`wire`] contains its messages.
 //!
 //! # Ownership of rules
-//! Each rule of cangate carries a mark with its [`GatewayInstance`] and its number: `CGW_MOD_UID` or,
-//! because the kernel drops that in a rule that modifies nothing, a modification that the kernel
-//! keeps but does not carry out ([`GatewayJob::marked`]). `cangw -L` shows the latter as `-m OR::000.0.`
-//! and the mark. Rules without a mark, or with another one, are never touched.
+//! Each rule of cangate carries a mark with its [`GatewayInstance`] and its number: `CGW_MOD_UID`
+//! or, because the kernel drops that in a rule that modifies nothing, a modification that the
+//! kernel keeps but does not carry out ([`GatewayJob::marked`]). `cangw -L` shows the latter as `-m
+//! OR::000.0.` and the mark. Rules without a mark, or with another one, are never touched.
 //!
 //! # Limits of can-gw
 //! can-gw cannot exchange several rules atomically; [`CanGwOffload`] describes the consequences.

@@ -34,8 +34,8 @@ pub struct CanGwOutcome {
 }
 
 /// The routes of one gateway as rules of can-gw. The rules are removed when it is dropped. After a
-/// crash they stay, and the next start of the same [`GatewayInstance`] takes over those that it needs and
-/// removes the others.
+/// crash they stay, and the next start of the same [`GatewayInstance`] takes over those that it
+/// needs and removes the others.
 ///
 /// # Cost of changes
 /// A rule that stays is not touched: it continues to forward and to count. If a rule has

@@ -10,8 +10,8 @@ use route::cangw::CanGwRule;
 pub struct ListedRule {
     /// The rule; interfaces that have just disappeared are named by their number.
     pub rule: CanGwRule,
-    /// Its mark (`CGW_MOD_UID`), if it has one; [`Instance::owns`](super::GatewayInstance::owns) returns
-    /// whether it belongs to an instance.
+    /// Its mark (`CGW_MOD_UID`), if it has one; [`Instance::owns`](super::GatewayInstance::owns)
+    /// returns whether it belongs to an instance.
     pub mark: Option<u32>,
     /// Its counters.
     pub counters: JobCounters,

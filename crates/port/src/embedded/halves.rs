@@ -22,8 +22,8 @@ impl BusWorld {
         self.attach_with_fifo(bus, node, Self::RECEIVE_FIFO)
     }
 
-    /// Adds a node as [`BusWorld::attach`] does, with a receive FIFO of `depth` frames; a frame that
-    /// comes when the FIFO is full is lost and counted.
+    /// Adds a node as [`BusWorld::attach`] does, with a receive FIFO of `depth` frames; a frame
+    /// that comes when the FIFO is full is lost and counted.
     ///
     /// # Errors
     /// As [`BusWorld::attach`].

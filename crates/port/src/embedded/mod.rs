@@ -5,10 +5,10 @@
 //!
 //! Time is bus time and passes only when the caller moves it on:
 //!
-//! * **Simulation**: [`BusWorld::next`] returns the time of the next event, [`BusWorld::run_until`] moves
-//!   the world there, the gateway reacts at that very time, and the frames that it sends take part
-//!   in the arbitration that begins then. An hour of traffic takes seconds, and every run is the
-//!   same.
+//! * **Simulation**: [`BusWorld::next`] returns the time of the next event, [`BusWorld::run_until`]
+//!   moves the world there, the gateway reacts at that very time, and the frames that it sends take
+//!   part in the arbitration that begins then. An hour of traffic takes seconds, and every run is
+//!   the same.
 //! * **Real time**: after [`BusWorld::pace`] each [`crate::Receive::receive`] moves the world on to
 //!   the time of the clock, and [`crate::Receive::deadline`] returns the clock time of the next
 //!   event.

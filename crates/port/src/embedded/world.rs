@@ -104,9 +104,9 @@ pub(super) struct ArrivedFrame {
 }
 
 impl BusWorld {
-    /// Number of frames that a gateway's node keeps until they are taken; `BusWorld::attach_with_fifo`
-    /// sets another number. About the capacity of a raw socket's default receive buffer (212 992
-    /// bytes, some 768 for each frame's buffer in the kernel).
+    /// Number of frames that a gateway's node keeps until they are taken;
+    /// `BusWorld::attach_with_fifo` sets another number. About the capacity of a raw socket's
+    /// default receive buffer (212 992 bytes, some 768 for each frame's buffer in the kernel).
     pub const RECEIVE_FIFO: usize = 277;
 
     /// Returns a world without buses, at time 0.

@@ -109,8 +109,8 @@ pub struct SocketCanConfig {
     /// [`TransmitBy::Ring`].
     pub qdisc_bypass: bool,
     /// Whether to receive the frames that this port itself sends with
-    /// [`Outgoing::echo`](crate::OutgoingFrame::echo), when the driver echoes them: at the end of frame,
-    /// if the driver waits for that. Not by rings, which do not get them.
+    /// [`Outgoing::echo`](crate::OutgoingFrame::echo), when the driver echoes them: at the end of
+    /// frame, if the driver waits for that. Not by rings, which do not get them.
     pub own: bool,
 }
 

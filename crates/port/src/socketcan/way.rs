@@ -47,8 +47,8 @@ pub(super) trait ReceiveWay: Send {
     ) -> Result<CallResult, Errno>;
 
     /// Returns the number of frames that were lost since the socket was opened, modulo 2^32; `None`
-    /// if the kernel does not report it. The number that comes with a frame ([`DatagramArrival::lost`]) is
-    /// of the time when that frame came.
+    /// if the kernel does not report it. The number that comes with a frame
+    /// ([`DatagramArrival::lost`]) is of the time when that frame came.
     fn lost(&self) -> Option<u32> {
         None
     }

@@ -12,7 +12,8 @@ pub struct MatcherSettings {
     /// papers' 1 s. A frame that comes out exactly then still counts.
     pub timeout: Nanos,
     /// The maximum number of frames remembered at once; with more, the oldest is given up early and
-    /// counted in [`OutcomeCounts::evicted`]. 131072 by default: more than one second of any CAN bus.
+    /// counted in [`OutcomeCounts::evicted`]. 131072 by default: more than one second of any CAN
+    /// bus.
     pub capacity: usize,
     /// Whether frames that came out are remembered until their timeout, so that one that comes out
     /// again is recognised as a duplicate. True by default. Otherwise it is unexpected.

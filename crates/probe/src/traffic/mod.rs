@@ -1,5 +1,5 @@
-//! Frames with the times at which they become ready to be sent, and the [`TrafficPattern`]s by which such
-//! traffic is requested.
+//! Frames with the times at which they become ready to be sent, and the [`TrafficPattern`]s by
+//! which such traffic is requested.
 
 mod pattern;
 mod payload;
@@ -31,15 +31,15 @@ pub struct TrafficRelease {
     pub node: u16,
     /// The frame.
     pub frame: Frame,
-    /// The release's number, counted from 0 in the order of [`TrafficSource::next`]; it accompanies the
-    /// frame through everything that keeps tags or tokens.
+    /// The release's number, counted from 0 in the order of [`TrafficSource::next`]; it accompanies
+    /// the frame through everything that keeps tags or tokens.
     pub tag: u64,
 }
 
 /// A source of frames. Times never decrease from one release to the next.
 pub trait TrafficSource {
-    /// Returns the next frame, or `None`: for ever where [`TrafficSource::waits_until`] is `None` too,
-    /// else until [`TrafficSource::delivered`] or [`TrafficSource::expire`] was called.
+    /// Returns the next frame, or `None`: for ever where [`TrafficSource::waits_until`] is `None`
+    /// too, else until [`TrafficSource::delivered`] or [`TrafficSource::expire`] was called.
     fn next(&mut self) -> Option<TrafficRelease>;
 
     /// Notifies the source that the frame with this tag arrived at its destination at `at`. Only

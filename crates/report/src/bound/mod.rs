@@ -1,7 +1,8 @@
 //! The page of worst cases: one file, which opens from the disk and needs no network.
 //!
-//! [`write()`] makes it from [`BoundData`]: for each message of each bus a bound and its parts, and next
-//! to it the measured value, if there is one. The page computes only sums that a reader can check.
+//! [`write()`] makes it from [`BoundData`]: for each message of each bus a bound and its parts, and
+//! next to it the measured value, if there is one. The page computes only sums that a reader can
+//! check.
 
 mod data;
 mod digest;

@@ -80,8 +80,8 @@ impl CountingWriter<'_> {
 
 /// Makes a site in `out` of all results (`*.parquet`) in `dir` and below it, and of
 /// `dir/claims.json` if it exists, and lists the experiments that failed (`*.failed.json`). A file
-/// that cannot be read is left out and named in [`WrittenSite::left_out`] and on the page. Files of an
-/// earlier site in `out` are replaced. Each core reads one experiment at a time.
+/// that cannot be read is left out and named in [`WrittenSite::left_out`] and on the page. Files of
+/// an earlier site in `out` are replaced. Each core reads one experiment at a time.
 ///
 /// # Errors
 /// [`Error`], with the folder's or the file's name.

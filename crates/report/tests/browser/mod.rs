@@ -59,7 +59,7 @@ fn read(file: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned()
 }
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Opens a page, and returns the content of its `<p id="result">` after ten seconds of the
 /// browser's time, and the browser's log.
@@ -70,7 +70,7 @@ pub(crate) fn open(browser: &Path, file: &Path, width: u32) -> (String, String) 
     let mut browser = start(browser, dir.path(), file, width, &more);
     let begin = Instant::now();
     while browser.0.try_wait().unwrap().is_none() {
-        assert!(begin.elapsed() < PATIENCE, "Chromium does not end");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "Chromium does not end");
         std::thread::sleep(Duration::from_millis(50));
     }
     let (dom, log) = (read(&dir.path().join("out")), read(&dir.path().join("log")));
@@ -102,7 +102,7 @@ pub(crate) fn listen(browser: &Path, file: &Path, width: u32) -> (String, String
         }
         let ended = browser.0.try_wait().unwrap();
         assert!(
-            ended.is_none() && begin.elapsed() < PATIENCE,
+            ended.is_none() && begin.elapsed() < TEST_TIMEOUT,
             "no result: {log}"
         );
         std::thread::sleep(Duration::from_millis(50));

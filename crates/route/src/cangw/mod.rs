@@ -60,8 +60,8 @@ pub struct CanGwRule {
     /// `-f`: the filter; its set is an [`crate::IdSet::Masked`].
     pub filter: Option<IdFilter>,
     /// The changes, in can-gw's order and in the form that a rule has: modifications have a payload
-    /// operand of the rule's full [size](CanGwRule::size). The kernel accepts checksums only in a rule
-    /// that [modifies](CanGwRule::modifies) something.
+    /// operand of the rule's full [size](CanGwRule::size). The kernel accepts checksums only in a
+    /// rule that [modifies](CanGwRule::modifies) something.
     pub changes: Vec<Action>,
 }
 

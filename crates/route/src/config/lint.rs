@@ -15,8 +15,9 @@ use frame::CanId;
 const NAMED: usize = 3;
 
 /// Warns of routes that no frame reaches, frames that are sent twice, drops that come too late, and
-/// changes that stop frames or map IDs unexpectedly. `spans` are [`super::ParsedRoutes::spans`]; `ports`
-/// are the ports' names. `bus_of` returns the same port for all ports that are on the same bus.
+/// changes that stop frames or map IDs unexpectedly. `spans` are [`super::ParsedRoutes::spans`];
+/// `ports` are the ports' names. `bus_of` returns the same port for all ports that are on the same
+/// bus.
 ///
 /// The routes must be free of mistakes: in a route with mistakes, a missing part would count as
 /// intended.

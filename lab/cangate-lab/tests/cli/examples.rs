@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// No example on this machine takes longer.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[test]
 fn each_example_is_tried_or_it_is_said_why_not() {
@@ -115,7 +115,7 @@ fn prepare(document: &str, folder: &Path) {
     }
 }
 
-/// Runs a command as written, within [`PATIENCE`].
+/// Runs a command as written, within [`TEST_TIMEOUT`].
 fn shell(folder: &Path, command: &str) -> Output {
     let mut child = start(folder, command);
     let began = Instant::now();
@@ -125,9 +125,9 @@ fn shell(folder: &Path, command: &str) -> Output {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TEST_TIMEOUT {
             child.kill().unwrap();
-            panic!("{command}: not ended after {PATIENCE:?}");
+            panic!("{command}: not ended after {TEST_TIMEOUT:?}");
         }
         std::thread::sleep(Duration::from_millis(10));
     };
@@ -211,7 +211,7 @@ fn with_gateway(folder: &Path, command: &str, place: &str) {
     let began = Instant::now();
     while !shell(folder, "cangate stats gateway.toml").status.success() {
         assert!(
-            began.elapsed() < PATIENCE,
+            began.elapsed() < TEST_TIMEOUT,
             "{place}: the gateway does not answer"
         );
         assert!(

@@ -1,6 +1,6 @@
 //! No wait of the laboratory outlives a signal.
 
-use crate::place::{PATIENCE, Place, signal};
+use crate::place::{Place, TEST_TIMEOUT, signal};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ fn a_lab_command_that_waits_for_a_lock() {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        assert!(started.elapsed() < PATIENCE, "SIGTERM did not end it");
+        assert!(started.elapsed() < TEST_TIMEOUT, "SIGTERM did not end it");
         std::thread::sleep(Duration::from_millis(10));
     };
     assert_eq!(status.code(), Some(130));

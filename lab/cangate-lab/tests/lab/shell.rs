@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Time that a guest may take for each step, on a busy host.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[test]
 #[ignore = "boots a guest"]
@@ -21,7 +21,7 @@ fn commands_come_from_a_pipe() {
         assert_cmd::Command::new(crate::program())
             .args(["lab", "shell", "--bench", bench])
             .write_stdin(commands)
-            .timeout(PATIENCE)
+            .timeout(TEST_TIMEOUT)
             .output()
             .unwrap()
     };
@@ -107,7 +107,7 @@ impl OnTerminal {
 
     /// Waits until this text is shown; the output after it is checked the next time.
     fn until(&mut self, words: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(at) = self.seen.find(words) {
                 self.seen.drain(..at + words.len());
@@ -132,7 +132,7 @@ impl OnTerminal {
     }
 
     fn end(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;

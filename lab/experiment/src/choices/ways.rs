@@ -6,8 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The way in which the gateway in user space receives: `receive` of its ports, except for
-/// [`ReceiveChoice::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose interrupts
-/// the lab has deferred.
+/// [`ReceiveChoice::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose
+/// interrupts the lab has deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReceiveChoice {
     /// `read(2)`, when poll(2) reports a frame.

@@ -145,8 +145,8 @@ impl GatewayCounts {
         Ok(())
     }
 
-    /// Reads the counts of an image without an operating system: like [`GatewayCounts::stats`], but its
-    /// ports are the controllers.
+    /// Reads the counts of an image without an operating system: like [`GatewayCounts::stats`], but
+    /// its ports are the controllers.
     pub(super) fn image(&mut self, text: &str) -> Result<(), CountsError> {
         self.stats(text)?;
         let json: serde_json::Value = serde_json::from_str(text).map_err(CountsError::Gateway)?;

@@ -35,7 +35,8 @@ struct InKernel {
     taken: Option<u64>,
     sent: u64,
     failed: u64,
-    /// In addition to its name, a number for each reason of [`StopReason::ALL`], by [`StopReason::key`].
+    /// In addition to its name, a number for each reason of [`StopReason::ALL`], by
+    /// [`StopReason::key`].
     #[serde(flatten)]
     others: BTreeMap<String, Value>,
 }

@@ -16,8 +16,8 @@ const JOB: &str = "/sys/firmware/qemu_fw_cfg/by_name/opt/cangate/job/raw";
 pub(crate) enum HostDelivery {
     /// Do this job.
     Job(GuestJob),
-    /// Prepare the guest for this task and others like it ([`crate::machine::GuestSpec::prepare`]), stop
-    /// the machine to be saved, and go on with the delivery that is there then.
+    /// Prepare the guest for this task and others like it ([`crate::machine::GuestSpec::prepare`]),
+    /// stop the machine to be saved, and go on with the delivery that is there then.
     Prepare {
         /// One of these tasks.
         task: serde_json::Value,

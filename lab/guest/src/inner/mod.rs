@@ -4,8 +4,8 @@
 //!
 //! * `parts`: on the host, the parts of the guest's image for inner machines.
 //! * [`InnerMachine`]: in the guest, an inner machine, which is started and gets programs to run.
-//! * [`MonitorKind`]: the program that is the machine's monitor; `control`: the reset of a machine by
-//!   QEMU.
+//! * [`MonitorKind`]: the program that is the machine's monitor; `control`: the reset of a machine
+//!   by QEMU.
 //! * The agent in the inner machine is again the same program (`agent::inner`).
 
 mod control;

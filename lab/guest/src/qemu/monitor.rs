@@ -74,7 +74,8 @@ impl QemuMonitor {
             .map(|_| ())
     }
 
-    /// Sends a command and waits for its answer; events before it are kept for [`QemuMonitor::event`].
+    /// Sends a command and waits for its answer; events before it are kept for
+    /// [`QemuMonitor::event`].
     pub(super) fn command(
         &mut self,
         name: &str,

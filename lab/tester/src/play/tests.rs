@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 
 const SECOND: Nanos = 1_000_000_000;
-const PATIENCE: PlayTimeouts = PlayTimeouts {
+const TEST_TIMEOUTS: PlayTimeouts = PlayTimeouts {
     timeout: SECOND,
     pause: 50_000,
 };
@@ -162,7 +162,7 @@ fn run(
     };
     let planned = plan.frames(None).unwrap();
     let mut recorder = FateRecorder::new(planned, SECOND, BusTime::None);
-    let played = play(paper, &mut recorder, &traffic, PATIENCE);
+    let played = play(paper, &mut recorder, &traffic, TEST_TIMEOUTS);
     (recorder, played)
 }
 
@@ -188,7 +188,7 @@ fn one_at_a_time_the_next_waits_for_the_one_before() {
     for pair in records.windows(2) {
         let came_back = pair[0].outgoing.unwrap().end;
         let next = pair[1].incoming.unwrap().end;
-        assert!(next >= came_back + PATIENCE.pause + paper.duration);
+        assert!(next >= came_back + TEST_TIMEOUTS.pause + paper.duration);
     }
     // A sleep for the frame and one for the pause, and a few around.
     assert!(paper.sleeps < 2 * 50 + 10, "{}", paper.sleeps);
@@ -225,7 +225,7 @@ fn a_gateway_that_does_nothing_is_told_soon() {
         &mut mute,
         &mut recorder,
         &TrafficPattern::OneAtATime.into(),
-        PATIENCE,
+        TEST_TIMEOUTS,
     );
     let why = played.failure.unwrap().to_string();
     assert!(why.contains("ref") && why.contains("one bus"), "{why}");
