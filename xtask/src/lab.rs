@@ -2,6 +2,7 @@
 
 use crate::command::{on_path, show};
 use crate::libtest;
+use crate::parallel;
 use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
@@ -9,7 +10,6 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Programs that the lab's own set-up needs.
@@ -128,27 +128,11 @@ pub(crate) fn guests(
     });
     // Built once, before several guests run at a time.
     cangate_lab(workspace)?;
-    let runs = Mutex::new(runs.enumerate());
-    let next = || runs.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let some = || -> Result<TestTally> {
-        let mut tally = TestTally::default();
-        while let Some((number, run)) = next() {
-            tally.add(run.run(workspace, number)?);
-        }
-        Ok(tally)
-    };
-    // Each guest has one processor.
-    let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
-        for worker in workers {
-            match worker.join() {
-                Ok(its) => tally.add(its?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        Ok(tally)
-    })
+    // Each has one processor.
+    for its in parallel::for_each(runs, |number, run| run.run(workspace, number))? {
+        tally.add(its);
+    }
+    Ok(tally)
 }
 
 /// A test program in a guest.

@@ -6,14 +6,12 @@
 //! in a guest of the lab ([`TestRun::guests`]).
 
 use crate::command::read_lines;
+use crate::parallel;
 use crate::report::TestTally;
 use anyhow::Result;
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 /// The text that a skipped test's output contains.
 const MARK: &str = "SKIPPED because";
@@ -59,50 +57,32 @@ pub(crate) fn run_as(name: &str, command: &mut Command, log: &Path) -> Result<Te
 /// important lines of a program's output are shown when the program has ended; `log` gets all of
 /// it, for each program under its number.
 pub(crate) fn run_all<'a>(
-    programs: impl ExactSizeIterator<Item = (&'a Path, Command)> + Send,
+    programs: impl Iterator<Item = (&'a Path, Command)> + Send,
     log: impl Fn(usize) -> PathBuf + Sync,
 ) -> Result<TestRun> {
-    let programs = Mutex::new(programs.enumerate());
-    let next = || {
-        programs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .next()
-    };
-    let some = || -> Result<TestRun> {
-        let mut all = TestRun::default();
-        while let Some((number, (program, mut command))) = next() {
-            let mut reader = OutputReader {
-                program: program.display().to_string(),
-                ..OutputReader::default()
-            };
-            let mut shown = String::new();
-            let log = log(number);
-            let good = read_lines(&mut command, &log, |line| {
-                if reader.line(line) && !line.is_empty() {
-                    shown += &format!("{line}\n");
-                }
-            })?;
-            if !good {
-                shown += &format!("the whole output is in {}\n", log.display());
+    let runs = parallel::for_each(programs, |number, (program, mut command)| {
+        let mut reader = OutputReader {
+            program: program.display().to_string(),
+            ..OutputReader::default()
+        };
+        let mut shown = String::new();
+        let log = log(number);
+        let good = read_lines(&mut command, &log, |line| {
+            if reader.line(line) && !line.is_empty() {
+                shown += &format!("{line}\n");
             }
-            println!("     Running {}\n{shown}", program.display());
-            all.add(reader.finish(good));
+        })?;
+        if !good {
+            shown += &format!("the whole output is in {}\n", log.display());
         }
-        Ok(all)
-    };
-    thread::scope(|scope| {
-        let workers = thread::available_parallelism().map_or(1, NonZero::get);
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
-        let mut all = TestRun::default();
-        for worker in workers {
-            match worker.join() {
-                Ok(its) => all.add(its?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        Ok(all)
-    })
+        println!("     Running {}\n{shown}", program.display());
+        Ok(reader.finish(good))
+    })?;
+    let mut all = TestRun::default();
+    for run in runs {
+        all.add(run);
+    }
+    Ok(all)
 }
 
 fn shown(before: &str, command: &mut Command, log: &Path) -> Result<TestRun> {

@@ -12,6 +12,7 @@ mod lab;
 mod libtest;
 mod manual;
 mod package;
+mod parallel;
 mod pictures;
 mod promises;
 mod report;

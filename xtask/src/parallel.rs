@@ -1,0 +1,52 @@
+//! Work on several things at a time, as many as there are processors.
+
+use anyhow::Result;
+use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Calls `work` for each item, with the item's number, and returns the results in the order in which
+/// they came. The first error ends the worker that meets it, and is returned when all have ended.
+pub(crate) fn for_each<I: Send, R: Send>(
+    items: impl Iterator<Item = I> + Send,
+    work: impl Fn(usize, I) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let items = Mutex::new(items.enumerate());
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let some = || -> Result<Vec<R>> {
+        let mut results = Vec::new();
+        while let Some((number, item)) = next() {
+            results.push(work(number, item)?);
+        }
+        Ok(results)
+    };
+    thread::scope(|scope| {
+        let workers = thread::available_parallelism().map_or(1, NonZero::get);
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            match worker.join() {
+                Ok(its) => all.extend(its?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(all)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_item_is_worked_on_once_and_an_error_is_returned() {
+        let mut all = for_each(0..100, |number, item| Ok((number, item))).unwrap();
+        all.sort_unstable();
+        assert_eq!(all, (0..100).map(|n| (n, n)).collect::<Vec<_>>());
+        let failed = for_each(0..100, |_, item| {
+            anyhow::ensure!(item != 50, "fifty");
+            Ok(())
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "fifty");
+    }
+}
