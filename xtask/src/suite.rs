@@ -346,9 +346,11 @@ impl LeftTests {
                 String::new()
             };
             words.push(format!(
-                "left for `cargo xtask test --all --long`: {tests}the steps {}; about {} more",
+                "left for `cargo xtask test --all --long`: {tests}the steps {}; about {} more, and {} tests and \
+                 four targets in arm64 and a real-time kernel in guests",
                 names(&steps),
-                time(&steps)
+                time(&steps),
+                arm64::SPARED.len()
             ));
         }
         words
