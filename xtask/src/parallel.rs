@@ -5,8 +5,9 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Calls `work` for each item, with the item's number, and returns the results, those of each worker
-/// together. The first error ends the worker that meets it, and is returned when all have ended.
+/// Calls `work` for each item, with the item's number, and returns the results, those of each
+/// worker together. The first error ends the worker that meets it, and is returned when all workers
+/// have ended.
 pub(crate) fn for_each<I: Send, R: Send>(
     items: impl Iterator<Item = I> + Send,
     work: impl Fn(usize, I) -> Result<R> + Sync,
