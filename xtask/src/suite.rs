@@ -5,11 +5,13 @@ use crate::libtest;
 use crate::report::{StepReport, TestTally};
 use crate::workspace::{TestBinary, Workspace};
 use crate::{
-    arm64, bpf, checks, figures, fuzz, lab, package, promises, setup, structure, without_os,
+    arm64, bpf, checks, figures, fuzz, lab, package, parallel, promises, setup, structure,
+    without_os,
 };
 use anyhow::{Result, bail};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 #[derive(clap::Args)]
 pub(crate) struct SuiteOptions {
@@ -517,12 +519,18 @@ fn ignored_tests(
             if boots { &mut guests } else { &mut optimized }.push(binary);
         }
     }
-    let mut run = libtest::TestRun::default();
+    let programs = lab::programs(workspace)?;
+    let mut parts: Vec<TestPart<'_>> = guests.into_iter().map(TestPart::Guests).collect();
     if !optimized.is_empty() {
-        run.add(optimized_tests(workspace, &optimized, which)?);
+        parts.push(TestPart::Optimized(optimized));
     }
-    for binary in guests {
-        run.add(guest_tests(workspace, binary, which)?);
+    let mut run = libtest::TestRun::default();
+    // The guests of most programs leave a processor idle now and then.
+    for part in parallel::for_each(parts.into_iter(), |_, part| match part {
+        TestPart::Guests(binary) => guest_tests(workspace, binary, &programs, which),
+        TestPart::Optimized(binaries) => optimized_tests(workspace, &binaries, which),
+    })? {
+        run.add(part);
     }
     let tally = &run.tally;
     let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
@@ -534,6 +542,14 @@ fn ignored_tests(
         println!("no test is marked as {}", which.name());
     }
     Ok(run)
+}
+
+/// Test programs that run beside other ones.
+enum TestPart<'a> {
+    /// One whose tests boot guests.
+    Guests(&'a TestBinary),
+    /// Those that need an optimized build.
+    Optimized(Vec<&'a TestBinary>),
 }
 
 /// Runs those that need an optimized build.
@@ -562,9 +578,9 @@ fn optimized_tests(
 fn guest_tests(
     workspace: &Workspace,
     binary: &TestBinary,
+    programs: &Path,
     which: IgnoredTests,
 ) -> Result<libtest::TestRun> {
-    let programs = lab::programs(workspace)?;
     let mut test = command(&binary.program, &binary.folder);
     test.env("CANGATE_PROGRAMS", programs);
     test.args(["--ignored", "--show-output", THREADS]);

@@ -13,7 +13,7 @@ const RATE: u32 = 1_000_000;
 const DATA_RATE: u32 = 4_000_000;
 
 fn measured(words: &str, out: &Path) -> probe::RunResults {
-    let mut command = assert_cmd::Command::cargo_bin("cangate").unwrap();
+    let mut command = assert_cmd::Command::new(crate::program());
     command
         .args("lab measure --bench timed --frames 300 --seed 7".split(' '))
         .args(words.split(' '))

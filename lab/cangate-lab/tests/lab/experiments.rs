@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn cangate(args: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("cangate").unwrap();
+    let mut command = Command::new(crate::program());
     command.args(args);
     command
 }

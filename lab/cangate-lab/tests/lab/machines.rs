@@ -13,7 +13,7 @@ fn measured(out: &Path, gateway: &str) -> (serde_json::Value, Vec<u8>) {
 
 /// The same with another task.
 fn made(out: &Path, task: &str, gateway: &str) -> (serde_json::Value, Vec<u8>) {
-    let mut command = Command::cargo_bin("cangate").unwrap();
+    let mut command = Command::new(crate::program());
     command.args(["lab", "measure", "--json", "--no-floor", "--out"]);
     command.arg(out);
     command.args(["--bench", "vm", "--task", task, "--frames", "50"]);

@@ -11,8 +11,7 @@ const GATEWAY: &str = "examples/bound/lab-gateway.toml";
 fn cangate(folder: &Path, status: i32, words: &str) -> (String, String) {
     let folder = format!("{}/", folder.display());
     let words = words.replace('@', &folder);
-    let output = Command::cargo_bin("cangate")
-        .unwrap()
+    let output = Command::new(crate::program())
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
         .args(words.split_whitespace())
         .args(
