@@ -32,6 +32,15 @@ impl fmt::Display for CanGwInexpressible {
 
 impl core::error::Error for CanGwInexpressible {}
 
+/// The beginning of a script. `cangate run` adds the two flags itself: it knows the interfaces.
+const HEADER: &str = "\
+#!/bin/sh
+# can-gw tries the newest rule first: the last line is tried first.
+# Add -e to a rule into a vcan: otherwise no program receives its frames.
+# Add -i to a rule if frames reach it from another network namespace (vxcan): otherwise can-gw drops
+# those whose first interface has the number of the destination.
+";
+
 /// Returns a shell script of cangw lines that does exactly what the routes do. It contains the
 /// [`rules`], with the rule that is tried first on the last line. Each line ends with its route's
 /// name as a comment.
@@ -43,9 +52,7 @@ pub fn export(
     interfaces: &[Option<String>],
 ) -> Result<String, Vec<CanGwInexpressible>> {
     let rules = rules(routes, interfaces)?;
-    let mut script = String::from(
-        "#!/bin/sh\n# can-gw tries the newest rule first: the last line is tried first.\n",
-    );
+    let mut script = String::from(HEADER);
     if routes.max_hops != 1 {
         // Writing into a string cannot fail.
         let _ = writeln!(script, "modprobe can-gw max_hops={}", routes.max_hops);
