@@ -1,7 +1,7 @@
 //! DBC files: the output of the grammar's crate, and the data that is read from it.
 
 use crate::Target;
-use analysis::dbc::read;
+use signals::dbc::read;
 use frame::Kind;
 
 /// The target; see the module's documentation.
