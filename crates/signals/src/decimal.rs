@@ -1,7 +1,6 @@
 //! Exact decimal numbers.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
 use core::fmt;
 use core::str::FromStr;
 
@@ -9,7 +8,7 @@ use core::str::FromStr;
 const LARGEST_EXPONENT: i32 = 400;
 
 /// The number of zeros up to which a number is written without an exponent.
-const MOST_ZEROS: u32 = 30;
+const MOST_ZEROS: usize = 30;
 
 /// A decimal number: a mantissa of up to 38 digits, times a power of ten. All operations are exact,
 /// or report that they cannot be.
@@ -51,9 +50,18 @@ impl Decimal {
         if mantissa == 0 {
             return Self::ZERO;
         }
-        while mantissa % 10 == 0 {
+        // Division of 128 bits takes ten times as long, and few numbers need it.
+        while mantissa as i64 as i128 != mantissa && mantissa % 10 == 0 {
             mantissa /= 10;
             exponent += 1;
+        }
+        if mantissa as i64 as i128 == mantissa {
+            let mut short = mantissa as i64;
+            while short % 10 == 0 {
+                short /= 10;
+                exponent += 1;
+            }
+            mantissa = short as i128;
         }
         Self { mantissa, exponent }
     }
@@ -89,8 +97,10 @@ impl Decimal {
 
     /// Returns the mantissa for a smaller exponent.
     fn scaled(self, exponent: i32) -> Option<i128> {
-        let by = u32::try_from(self.exponent - exponent).ok()?;
-        self.mantissa.checked_mul(10_i128.checked_pow(by)?)
+        match u32::try_from(self.exponent - exponent).ok()? {
+            0 => Some(self.mantissa),
+            by => self.mantissa.checked_mul(10_i128.checked_pow(by)?),
+        }
     }
 
     /// Returns the nearest number of binary floating point.
@@ -162,23 +172,62 @@ fn parse_exponent(text: &str) -> Result<i32, DecimalError> {
     }
 }
 
+/// The most digits of a mantissa.
+const MOST_DIGITS: usize = 39;
+
+/// Writes the decimal digits of a number to the end of the buffer, and returns them.
+fn write_digits(mut number: u128, buffer: &mut [u8; MOST_DIGITS]) -> &str {
+    let mut at = MOST_DIGITS;
+    let mut put = |digit: u8| {
+        at -= 1;
+        buffer[at] = b'0' + digit;
+    };
+    while number > u128::from(u64::MAX) {
+        put((number % 10) as u8);
+        number /= 10;
+    }
+    let mut short = number as u64;
+    loop {
+        put((short % 10) as u8);
+        short /= 10;
+        if short == 0 {
+            break;
+        }
+    }
+    core::str::from_utf8(&buffer[at..]).unwrap_or_default()
+}
+
 impl fmt::Display for Decimal {
     /// Writes all digits, without an exponent where that takes few zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.mantissa.unsigned_abs().to_string();
-        let zeros = |count: u32| (0..count).map(|_| '0').collect::<String>();
-        let shift = self.exponent.unsigned_abs();
-        let text = if shift > MOST_ZEROS {
-            format!("{digits}E{}", self.exponent)
-        } else if self.exponent >= 0 {
-            digits + &zeros(shift)
-        } else {
-            let missing = (shift as usize + 1).saturating_sub(digits.len());
-            let padded = zeros(missing as u32) + &digits;
-            let (whole, fraction) = padded.split_at(padded.len() - shift as usize);
-            format!("{whole}.{fraction}")
-        };
-        f.pad_integral(self.mantissa >= 0, "", &text)
+        const ZEROS: &str = "000000000000000000000000000000";
+        const { assert!(ZEROS.len() == MOST_ZEROS) };
+        let mut buffer = [0; MOST_DIGITS];
+        let digits = write_digits(self.mantissa.unsigned_abs(), &mut buffer);
+        if self.mantissa < 0 {
+            f.write_str("-")?;
+        }
+        let shift = self.exponent.unsigned_abs() as usize;
+        if shift > MOST_ZEROS {
+            return write!(f, "{digits}E{}", self.exponent);
+        }
+        if self.exponent >= 0 {
+            f.write_str(digits)?;
+            return f.write_str(&ZEROS[..shift]);
+        }
+        // Digits before the point, if the number has any.
+        match digits.len().checked_sub(shift) {
+            None | Some(0) => {
+                f.write_str("0.")?;
+                f.write_str(&ZEROS[..shift - digits.len()])?;
+                f.write_str(digits)
+            }
+            Some(point) => {
+                f.write_str(&digits[..point])?;
+                f.write_str(".")?;
+                f.write_str(&digits[point..])
+            }
+        }
     }
 }
 

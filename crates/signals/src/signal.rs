@@ -132,14 +132,17 @@ impl SignalDefinition {
             RawValue::Signed(raw) => Some(Decimal::from(raw)),
             RawValue::Float(_) => None,
         };
+        if self.factor == Decimal::ONE && self.offset.is_zero() {
+            return match exact {
+                Some(raw) => PhysicalValue::Exact(raw),
+                None => PhysicalValue::Float(raw.to_f64()),
+            };
+        }
         let scaled = exact
             .and_then(|raw| raw.checked_mul(self.factor))
             .and_then(|product| product.checked_add(self.offset));
         match scaled {
             Some(value) => PhysicalValue::Exact(value),
-            None if self.factor == Decimal::ONE && self.offset.is_zero() => {
-                PhysicalValue::Float(raw.to_f64())
-            }
             None => {
                 PhysicalValue::Float(raw.to_f64() * self.factor.to_f64() + self.offset.to_f64())
             }

@@ -45,10 +45,10 @@ fn decode(folder: &Path, args: &[&str]) -> assert_cmd::Command {
 }
 
 const TEXT: &str = "\
-(1.000001) can0 EngineData Mode=speed(0) Speed=2000rpm Sum=18
-(1.500000) can0 EngineData Mode=temperature(1) Temperature=-40.1deg, C Sum=52
-(2.000000) can1 Extended Level=0.007V
-(2.500000) can0 EngineData Mode=speed(0)
+(1.000001) can0 EngineData: Mode=speed (0), Speed=2000 rpm, Sum=18
+(1.500000) can0 EngineData: Mode=temperature (1), Temperature=-40.1 deg, C, Sum=52
+(2.000000) can1 Extended: Level=0.007 V
+(2.500000) can0 EngineData: Mode=speed (0)
 ";
 
 #[test]
@@ -94,7 +94,7 @@ fn a_database_can_be_for_one_interface() {
     let folder = folder();
     let only = decode(folder.path(), &["in.log", "-d", "can1=body.dbc"]).output();
     let only = String::from_utf8(only.unwrap().stdout).unwrap();
-    assert_eq!(only, "(2.000000) can1 Extended Level=0.007V\n");
+    assert_eq!(only, "(2.000000) can1 Extended: Level=0.007 V\n");
     let both = ["in.log", "-d", "can1=body.dbc", "-d", "./body.dbc"];
     assert_eq!(stdout(&mut decode(folder.path(), &both), 0), TEXT);
     let twice = ["in.log", "-d", "body.dbc", "-d", "body.dbc"];
