@@ -14,8 +14,8 @@ pub enum ByteOrder {
 /// The place of a signal as DBC and KCD files state it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FieldLayout {
-    /// The start bit: eight times the byte's index, plus the bit's number in the byte, of which 0 is
-    /// the least significant one.
+    /// The start bit: eight times the byte's index, plus the bit's number in the byte, of which 0
+    /// is the least significant one.
     pub start: u16,
     /// The number of bits, 1 to 64.
     pub bits: u8,

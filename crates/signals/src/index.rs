@@ -30,8 +30,8 @@ impl<'a> MessageIndex<'a> {
         Self { by_id, by_group }
     }
 
-    /// Returns the message of frames with this ID; for remote frames, the message that they request.
-    /// Error frames have none.
+    /// Returns the message of frames with this ID; for remote frames, the message that they
+    /// request. Error frames have none.
     #[must_use]
     pub fn find(&self, id: CanId) -> Option<&'a MessageDefinition> {
         if id.is_err() {

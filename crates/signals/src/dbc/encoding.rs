@@ -17,8 +17,8 @@ const WINDOWS_1252: [char; 32] = [
     '\u{2DC}', '\u{2122}', '\u{161}', '\u{203A}', '\u{153}', '\u{9D}', '\u{17E}', '\u{178}',
 ];
 
-/// Decodes UTF-8 or UTF-16 with or without a byte order mark, or Windows-1252, in which each byte is
-/// a character.
+/// Decodes UTF-8 or UTF-16 with or without a byte order mark, or Windows-1252, in which each byte
+/// is a character.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let end = bytes.iter().rposition(|b| *b != END && *b != 0);
     if let Some(text) = utf_16(bytes) {
