@@ -58,7 +58,7 @@ const LINKER: &str = "rust-lld";
 pub(crate) const RUNNER: &str = "qemu-aarch64-static";
 
 /// Packages that use no operating system, or only its files.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "cangate-frame",
     "cangate-config",
     "cangate-route",
@@ -67,6 +67,7 @@ const PURE: [&str; 8] = [
     "cangate-analysis",
     "cangate-controller",
     "cangate-logs",
+    "cangate-signals",
 ];
 
 /// Tests that only `--long` runs under emulation, by parts of their names: each takes 5 to 22 s for

@@ -80,10 +80,14 @@ impl SystemProgram {
     }
 }
 
-/// The version of python-can for comparisons; newer ones may read and write differently.
-const PYTHON_CAN: &str = "python-can==4.6.1";
+/// The versions of python-can and cantools for comparisons; newer ones may read and write
+/// differently.
+const PYTHON_PACKAGES: [&str; 2] = ["python-can==4.6.1", "cantools==45.1.0"];
 
-/// The folder that it is installed in: a folder of its own, so that the user's Python is not
+/// The modules of these packages, as Python imports them.
+const PYTHON_MODULES: &str = "import can, cantools";
+
+/// The folder that they are installed in: a folder of its own, so that the user's Python is not
 /// changed.
 const PYTHON_CAN_FOLDER: &str = "target/python-can";
 
@@ -121,7 +125,8 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<TestTally> {
     }
     if all {
         println!(
-            "       {PYTHON_CAN} (pip, into target/): logs are compared with what it reads and writes"
+            "       {} (pip, into target/): logs and signals are compared with theirs",
+            PYTHON_PACKAGES.join(", ")
         );
         println!("       {TAPLO} (npm, into target/): the schema of gateway.toml is tried with it");
     }
@@ -202,25 +207,26 @@ fn get_taplo(root: &Path, install: bool) -> Result<TestTally> {
     )))
 }
 
-/// Makes a folder with a Python environment of its own, and installs python-can in it.
+/// Makes a folder with a Python environment of its own, and installs python-can and cantools in it.
 fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
     let folder = root.join(PYTHON_CAN_FOLDER);
     let python = folder.join("bin/python3");
     let imports = |python: &Path| {
         let mut imports = command(python, root);
-        output(imports.args(["-c", "import can"])).is_ok_and(|output| output.status.success())
+        output(imports.args(["-c", PYTHON_MODULES])).is_ok_and(|output| output.status.success())
     };
     if imports(&python) || imports(Path::new("python3")) {
-        println!("python-can: there");
+        println!("python-can and cantools: there");
         return Ok(TestTally::passed());
     }
     let line = format!(
-        "python3 -m venv {PYTHON_CAN_FOLDER} && {PYTHON_CAN_FOLDER}/bin/pip install {PYTHON_CAN}"
+        "python3 -m venv {PYTHON_CAN_FOLDER} && {PYTHON_CAN_FOLDER}/bin/pip install {}",
+        PYTHON_PACKAGES.join(" ")
     );
     let skipped = |because: &str| {
-        println!("python-can: missing. To have it: {line}");
+        println!("python-can and cantools: missing. To have them: {line}");
         Ok(TestTally::skipped(format!(
-            "python-can because it is missing and {because}; to have it: {line}"
+            "python-can and cantools because they are missing and {because}; to have them: {line}"
         )))
     };
     if !install {
@@ -229,7 +235,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
     if !on_path("python3") {
         return skipped("there is no python3 here");
     }
-    println!("python-can: missing, will be installed");
+    println!("python-can and cantools: missing, will be installed");
     let limit = Duration::from_secs(180);
     let mut venv = command("python3", Path::new("/"));
     venv.args(["-m", "venv"]).arg(&folder);
@@ -242,12 +248,8 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
         return skipped("python3 cannot make a folder for it (venv)");
     }
     let mut pip = command(folder.join("bin/pip"), root);
-    pip.args([
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        PYTHON_CAN,
-    ]);
+    pip.args(["install", "--quiet", "--disable-pip-version-check"]);
+    pip.args(PYTHON_PACKAGES);
     if within(limit, &mut pip)? && imports(&python) {
         Ok(TestTally::passed())
     } else {

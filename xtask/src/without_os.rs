@@ -31,6 +31,7 @@ fn builds(workspace: &Workspace) -> Result<TestTally> {
         "cangate-bus",
         "cangate-vcontroller",
         "cangate-analysis",
+        "cangate-signals",
     ] {
         build.args(["-p", room]);
     }

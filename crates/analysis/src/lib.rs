@@ -61,15 +61,13 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 extern crate alloc;
-#[cfg(any(test, feature = "config", feature = "dbc"))]
+#[cfg(any(test, feature = "config"))]
 extern crate std;
 
 mod arrival;
 mod assess;
 mod compiled;
 pub mod curve;
-#[cfg(feature = "dbc")]
-pub mod dbc;
 pub mod estimate;
 mod length;
 pub mod miss;

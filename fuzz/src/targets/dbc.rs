@@ -1,8 +1,8 @@
 //! DBC files: the output of the grammar's crate, and the data that is read from it.
 
 use crate::Target;
-use analysis::dbc::read;
 use frame::Kind;
+use signals::dbc::read;
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {

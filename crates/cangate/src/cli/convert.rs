@@ -57,7 +57,7 @@ Exit status: 0: every frame of IN is in OUT; 1: it could not be written; 2: the 
 lines or frames that OUT's format does not have were left out, and the rest was written; 4: standard output was
 closed.";
 
-fn format(name: &str) -> Result<From, String> {
+pub(super) fn format(name: &str) -> Result<From, String> {
     let found = From::NAMES.iter().find(|(known, _)| *known == name);
     found.map(|(_, format)| *format).ok_or_else(|| {
         let names = From::NAMES.map(|(name, _)| name);

@@ -6,6 +6,8 @@ pub(crate) mod bound;
 pub(crate) mod capture;
 #[cfg(feature = "capture")]
 pub(crate) mod convert;
+#[cfg(feature = "decode")]
+pub(crate) mod decode;
 #[cfg(feature = "ping")]
 pub(crate) mod ping;
 
@@ -84,6 +86,9 @@ pub(crate) enum Command {
     /// Convert a log of any format that cangate reads to candump's, Vector ASC, pcapng or Parquet.
     #[cfg(feature = "capture")]
     Convert(convert::Convert),
+    /// Decode the signals in the frames of a log by a database of messages (DBC).
+    #[cfg(feature = "decode")]
+    Decode(decode::Decode),
     /// cangate-lab: run commands and experiments on real kernels in virtual machines.
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Lab(ForwardedArgs),

@@ -29,6 +29,7 @@ features! {
     "bpf": [],
     "capture": ["capture", "convert"],
     "dbc": [],
+    "decode": ["decode"],
     "demo": ["demo"],
     "io-uring": [],
     "man": ["man", "completions"],

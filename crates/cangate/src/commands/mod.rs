@@ -6,6 +6,8 @@ mod bound;
 mod capture;
 #[cfg(feature = "capture")]
 mod convert;
+#[cfg(feature = "decode")]
+mod decode;
 #[cfg(feature = "demo")]
 mod demo;
 pub(crate) mod features;
@@ -58,6 +60,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Capture(args) => capture::run(&args),
         #[cfg(feature = "capture")]
         Command::Convert(args) => convert::run(&args),
+        #[cfg(feature = "decode")]
+        Command::Decode(args) => decode::run(&args),
         #[cfg(feature = "ping")]
         Command::Ping(args) => ping::run(&args, color),
         Command::Lab(args) => Err(forward::run(None, cli.color, &args.arguments)),

@@ -10,6 +10,7 @@ mod check;
 mod control;
 mod convert;
 mod convert_log;
+mod decode;
 mod demo;
 mod gateway;
 mod generate;

@@ -92,6 +92,8 @@ fn prepare(document: &str, folder: &Path) {
     let interfaces = "[ports.can0]\nkind = 'socketcan'\n[ports.can1]\nkind = 'socketcan'\n\
                       [[routes]]\nfrom = 'can0'\nto = 'can1'\nkind = 'classic'\necho = true\n";
     write("FILE", interfaces);
+    let database = root().join("examples/bound/body.dbc");
+    std::fs::copy(database, folder.join("body.dbc")).unwrap();
     for name in ["examples", "lab"] {
         std::os::unix::fs::symlink(root().join(name).canonicalize().unwrap(), folder.join(name))
             .unwrap();

@@ -100,6 +100,8 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ),
     ("cangw -L", Here),
     ("cangate convert", Here),
+    ("cangate decode", Here),
+    ("printf", Here),
     ("cangate schema", Here),
     ("cangate import", Here),
     ("cangate export", Here),

@@ -2,10 +2,11 @@
 
 use super::from_log::time;
 use super::{DEFAULT_BITRATE, bitrate};
-use analysis::dbc::{DbcDatabase, DbcMessage, read};
 use console::Failure;
 use frame::wire::BitRate;
 use frame::{Nanos, dlc};
+use signals::dbc::read;
+use signals::{MessageDatabase, MessageDefinition};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -82,7 +83,7 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
 }
 
 /// Returns the bit rate in the file.
-fn said(database: &DbcDatabase) -> Result<BitRate, Failure> {
+fn said(database: &MessageDatabase) -> Result<BitRate, Failure> {
     let nominal = database
         .bitrate
         .map_or_else(|| DEFAULT_BITRATE.to_owned(), |rate| rate.to_string());
@@ -98,7 +99,7 @@ fn bare(name: &str) -> String {
     name.chars().filter(fits).collect()
 }
 
-fn entries(messages: &[DbcMessage]) -> Vec<SetEntry> {
+fn entries(messages: &[MessageDefinition]) -> Vec<SetEntry> {
     let mut lines: BTreeMap<u32, usize> = BTreeMap::new();
     let each = messages.iter().map(|message| {
         let mut entry = when(message);
@@ -118,7 +119,7 @@ fn entries(messages: &[DbcMessage]) -> Vec<SetEntry> {
             }
         }
         if let Some(fd) = message.fd {
-            if !fd.is_said {
+            if !fd.is_stated {
                 entry.notes.push("FD by its length; VFrameFormat does not say so.".to_owned());
             }
             if fd.brs.is_none() {
@@ -141,7 +142,7 @@ fn entries(messages: &[DbcMessage]) -> Vec<SetEntry> {
 }
 
 /// Determines the period of a message.
-fn when(message: &DbcMessage) -> SetEntry {
+fn when(message: &MessageDefinition) -> SetEntry {
     let mut entry = SetEntry::default();
     let all = [message.cycle, message.fast, message.signal_cycle];
     let cycle = all.into_iter().flatten().min();
@@ -198,7 +199,7 @@ fn set(
     name: &str,
     bus: &str,
     rate: BitRate,
-    database: &DbcDatabase,
+    database: &MessageDatabase,
     entries: &[SetEntry],
 ) -> String {
     let shown: String = name
@@ -260,7 +261,7 @@ fn set(
 }
 
 /// Returns the lines of a message in the set.
-fn lines(message: &DbcMessage, entry: &SetEntry, id: &str) -> Vec<String> {
+fn lines(message: &MessageDefinition, entry: &SetEntry, id: &str) -> Vec<String> {
     let mut all = vec![
         "[[messages]]".to_owned(),
         format!("id = \"{id}\""),
@@ -281,7 +282,7 @@ fn lines(message: &DbcMessage, entry: &SetEntry, id: &str) -> Vec<String> {
     all
 }
 
-fn id(message: &DbcMessage) -> String {
+fn id(message: &MessageDefinition) -> String {
     let width = if message.id.is_eff() { 8 } else { 3 };
     format!("{:0width$X}", message.id.number())
 }

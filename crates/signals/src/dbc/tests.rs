@@ -1,5 +1,10 @@
 use super::*;
+use crate::{
+    ByteOrder, FdMessage, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState,
+};
+use alloc::string::ToString as _;
 use alloc::vec;
+use frame::CanId;
 
 const FILE: &str = r#"VERSION "1"
 
@@ -56,7 +61,7 @@ BA_ "GenMsgDelayTime" BO_ 769 20;
 VAL_ 256 Mode 1 "on" 0 "off" ;
 "#;
 
-fn one(text: &str) -> DbcMessage {
+fn one(text: &str) -> MessageDefinition {
     read(text.as_bytes()).unwrap().messages.remove(0)
 }
 
@@ -81,7 +86,7 @@ fn a_file_is_read() {
     assert_eq!((diagnosis.cycle, diagnosis.j1939), (Some(2_500_000), true));
     assert_eq!(diagnosis.sender, None);
     let fd = FdMessage {
-        is_said: true,
+        is_stated: true,
         brs: Some(false),
     };
     assert_eq!((fast.len, fast.fd, fast.cycle), (20, Some(fd), None));
@@ -92,23 +97,28 @@ fn a_file_is_read() {
 }
 
 #[test]
-fn line_ends_marks_and_latin_1_are_no_matter() {
+fn line_ends_marks_and_windows_1252_make_no_difference() {
     let plain = read(FILE.as_bytes()).unwrap();
     let windows = format!("\u{FEFF}{}", FILE.replace('\n', "\r\n"));
     assert_eq!(read(windows.as_bytes()).unwrap(), plain);
-    let mut latin: Vec<u8> = Vec::new();
-    for byte in FILE.replace("\"deg\"", "\"#C\"").bytes() {
-        latin.push(if byte == b'#' { 0xB0 } else { byte });
+    // 80 is a control character in Latin-1.
+    for (byte, unit) in [(0xB0, "\u{B0}C"), (0x80, "\u{20AC}C")] {
+        let text = FILE.replace("\"deg\"", "\"#C\"");
+        let bytes = text.bytes().map(|b| if b == b'#' { byte } else { b });
+        let bytes: Vec<u8> = bytes.collect();
+        assert!(core::str::from_utf8(&bytes).is_err());
+        let mut found = read(&bytes).unwrap();
+        assert_eq!(found.messages[0].signals[1].unit, unit);
+        "deg".clone_into(&mut found.messages[0].signals[1].unit);
+        assert_eq!(found, plain);
     }
-    assert!(core::str::from_utf8(&latin).is_err());
-    assert_eq!(read(&latin).unwrap(), plain);
 }
 
 #[test]
 fn a_length_alone_can_say_fd() {
     let message = one("VERSION \"\"\nBU_: A\nBO_ 1 M: 10 A\n");
     let fd = FdMessage {
-        is_said: false,
+        is_stated: false,
         brs: None,
     };
     assert_eq!((message.len, message.fd), (12, Some(fd)));
@@ -148,11 +158,11 @@ fn mistakes_have_their_places() {
 #[test]
 fn a_message_that_no_frame_can_be_fails_alone() {
     for (text, words) in [
-        ("BO_ 4096 M: 8 A\n", "above 2047 it needs 2147483648"),
+        ("BO_ 1077282361 M: 8 A\n", "more than 29 bits"),
         ("BO_ 3758096384 M: 8 A\n", "more than 29 bits"),
-        ("BO_ 99999999999 M: 8 A\n", "is no ID"),
-        ("BO_ 1 M: -1 A\n", "-1 is no length"),
-        ("BO_ 1 M: 99999 A\n", "is no length"),
+        ("BO_ 99999999999 M: 8 A\n", "not a valid ID"),
+        ("BO_ 1 M: -1 A\n", "-1 is not a valid length"),
+        ("BO_ 1 M: 99999 A\n", "not a valid length"),
     ] {
         let rest = "BO_ 2 N: 8 A\nBO_TX_BU_ 99999999999 : A,B;\nBA_ \"X\" BO_ 99999999999 1;\n";
         let found = read(format!("VERSION \"\"\n{text}{rest}").as_bytes()).unwrap();
@@ -274,4 +284,189 @@ fn times_that_are_none_are_left_out() {
         let text = format!("BO_ 1 M: 8 A\nBA_ \"GenMsgCycleTime\" BO_ 1 {value};\n");
         assert_eq!(one(&text).cycle, None, "{value}");
     }
+}
+
+fn signal(message: &MessageDefinition, name: &str) -> SignalDefinition {
+    let found = message.signals.iter().find(|signal| signal.name == name);
+    found.unwrap().clone()
+}
+
+#[test]
+fn signals_are_read() {
+    let found = read(FILE.as_bytes()).unwrap();
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+    let speed = &found.messages[0];
+    let first = signal(speed, "First");
+    assert_eq!((first.line, first.unit.as_str()), (14, "deg"));
+    assert_eq!((first.layout.start, first.layout.bits), (8, 16));
+    assert_eq!(
+        (first.layout.order, first.kind),
+        (ByteOrder::Intel, SignalKind::Unsigned)
+    );
+    assert_eq!(
+        (first.factor.to_string(), first.offset.to_string()),
+        ("0.1".into(), "-40".into())
+    );
+    assert_eq!(first.range.1.to_string(), "215");
+    assert_eq!(first.receivers, ["Brake", "Gateway"]);
+    let second = signal(speed, "Second");
+    assert_eq!(
+        (second.kind, second.receivers.len()),
+        (SignalKind::Signed, 0)
+    );
+    let switched = SignalPresence::Switched {
+        switch: 0,
+        values: vec![1..=1],
+    };
+    assert_eq!(second.presence, switched);
+    let mode = signal(speed, "Mode");
+    assert_eq!(mode.name_of(RawValue::Unsigned(1)), Some("on"));
+    assert_eq!(mode.name_of(RawValue::Unsigned(2)), None);
+}
+
+/// Real files have these; other programs refuse some of them.
+#[test]
+fn what_is_doubtful_is_read_with_a_warning() {
+    let warning = |text: &str| -> (MessageDatabase, String) {
+        let found = read(format!("VERSION \"\"\n{text}").as_bytes()).unwrap();
+        let [warning] = &found.warnings[..] else {
+            panic!("{text}: {:?}", found.warnings)
+        };
+        let words = format!("{}: {}", warning.line, warning.problem);
+        (found, words)
+    };
+    let (found, words) = warning("BO_ 4096 M: 8 A\n");
+    assert!(
+        words.starts_with("2: ID 4096 of M is above 2047"),
+        "{words}"
+    );
+    assert_eq!(found.messages[0].id, CanId::eff(4096).unwrap());
+    let one = |signal: &str| warning(&format!("BO_ 1 M: 8 A\n SG_ {signal} (1,0) [0|0] \"\" A\n"));
+    let (found, words) = one("s : 60|8@1+");
+    assert!(
+        words.starts_with("3: signal s of M: it ends in byte 9 of 8"),
+        "{words}"
+    );
+    assert_eq!(found.messages[0].signals.len(), 1);
+    for (text, reason) in [
+        (
+            "s : 0|65@1+",
+            "65 bits: a signal has 1 to 64 bits; it is left out",
+        ),
+        (
+            "s : -1|8@1+",
+            "-1|8 is not a place in a payload; it is left out",
+        ),
+        (
+            "s m1 : 0|8@1+",
+            "no signal of the message is its multiplexer switch",
+        ),
+        ("s m : 0|8@1+", "`m` without a value"),
+    ] {
+        let (found, words) = one(text);
+        assert!(words.contains(reason), "{text}: {words}");
+        assert!(found.messages[0].signals.is_empty(), "{text}");
+    }
+    let long = "s : 0|8@1+ (1.00000000000000000000000000000000000000001,0) [0|0] \"\" A\n";
+    let (found, words) = warning(&format!("BO_ 1 M: 8 A\n SG_ {long}"));
+    assert!(words.contains("more than 38 digits"), "{words}");
+    assert!(found.messages[0].signals.is_empty());
+    let float = "SIG_VALTYPE_ 1 s : 1;\n";
+    let text = format!("BO_ 1 M: 8 A\n SG_ s : 0|8@1+ (1,0) [0|0] \"\" A\n\n{float}");
+    assert!(warning(&text).1.contains("8 bits are not a float"));
+}
+
+/// Extended multiplexing: a switch within a switch, ranges, and a circle.
+#[test]
+fn switches_can_be_nested() {
+    let file = "BO_ 1 M: 8 A\n SG_ S M : 0|8@1+ (1,0) [0|0] \"\" A\n \
+        SG_ X m2M : 8|4@1+ (1,0) [0|0] \"\" A\n SG_ X5 m5 : 16|8@1+ (1,0) [0|0] \"\" A\n";
+    let statements = "SG_MUL_VAL_ 1 X S 2-2;\nSG_MUL_VAL_ 1 X5 X 5-7, 9-9;\n";
+    let found = read(format!("{file}\n{statements}").as_bytes()).unwrap();
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+    let message = &found.messages[0];
+    let value = |payload: &[u8]| message.read(2, payload);
+    let six = SignalState::Value(RawValue::Unsigned(6));
+    assert_eq!(value(&[2, 0x35, 6]), six);
+    assert_eq!(value(&[2, 0x39, 6]), six);
+    assert_eq!(value(&[2, 0x38, 6]), SignalState::Switched);
+    assert_eq!(value(&[1, 0x35, 6]), SignalState::Switched);
+    assert_eq!(value(&[2, 0x35]), SignalState::TooShort);
+    assert_eq!(message.decode(&[2, 0x38, 6]).count(), 2);
+    let circle = "SG_MUL_VAL_ 1 X X5 2-2;\nSG_MUL_VAL_ 1 X5 X 5-7;\n";
+    let found = read(format!("{file}\n{circle}").as_bytes()).unwrap();
+    assert_eq!(found.messages[0].signals.len(), 1);
+    assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
+    assert!(found.warnings[0].problem.contains("depend on one another"));
+}
+
+/// The layouts and values were compared with those of cantools 45.1.
+#[test]
+fn values_are_those_of_another_program() {
+    const P: &str = "3930F0CFA5C37F1E";
+    const F: &str = "0000C8C2C2C80000";
+    const D: &str = "6D25CF734C49A1DD273E4D8FAB5F5BDB8D1099EC05E8FDC7C1D734777648AB73\
+        BDE201825045E4DA32DA5E96796B9D3078E6452F2969CCCDC2710C83869ECB79";
+    for (place, scale, payload, raw, physical) in [
+        ("0|16@1+", "(0.01,0)", P, "12345", "123.45"),
+        ("16|12@1-", "(0.1,-40)", P, "-16", "-41.6"),
+        ("30|1@1+", "(1,0)", P, "1", "1"),
+        ("39|10@0+", "(0.25,0)", P, "663", "165.75"),
+        ("45|9@0-", "(-0.5,10)", P, "27", "-3.5"),
+        ("52|5@0+", "(1,0)", P, "31", "31"),
+        ("59|4@0+", "(1,0)", P, "14", "14"),
+        (
+            "7|64@0-",
+            "(1,0)",
+            "8000000000000001",
+            "-9223372036854775807",
+            "-9223372036854775807",
+        ),
+        (
+            "3|57@1+",
+            "(1,0)",
+            "0123456789ABCDEF",
+            "142344360928257120",
+            "142344360928257120",
+        ),
+        ("0|32@1-", "(1,0)", F, "-100", "-100"),
+        ("39|32@0-", "(1,0)", F, "-100", "-100"),
+        (
+            "100|62@0-",
+            "(1,0)",
+            D,
+            "1638949311454720984",
+            "1638949311454720984",
+        ),
+    ] {
+        let bytes: Vec<u8> = (0..payload.len() / 2)
+            .map(|i| u8::from_str_radix(&payload[2 * i..2 * i + 2], 16).unwrap())
+            .collect();
+        let float = match payload {
+            F => "SIG_VALTYPE_ 1 s : 1;\n",
+            _ => "",
+        };
+        let len = bytes.len();
+        let text = format!("BO_ 1 M: {len} A\n SG_ s : {place} {scale} [0|0] \"\" A\n\n{float}");
+        let message = one(&text);
+        let SignalState::Value(value) = message.read(0, &bytes) else {
+            panic!("{place}")
+        };
+        assert_eq!(value.to_string(), raw, "{place}");
+        let signal = &message.signals[0];
+        assert_eq!(signal.physical(value).to_string(), physical, "{place}");
+    }
+}
+
+#[test]
+fn a_parameter_group_has_frames_of_any_source() {
+    let found = read(FILE.as_bytes()).unwrap();
+    let index = crate::MessageIndex::new(&found);
+    let name = |id: CanId| index.find(id).map(|message| message.name.as_str());
+    assert_eq!(name(CanId::eff(0x18FE_C9FE).unwrap()), Some("Diagnosis"));
+    assert_eq!(name(CanId::eff(0x0CFE_C917).unwrap()), Some("Diagnosis"));
+    assert_eq!(name(CanId::eff(0x18FE_CA17).unwrap()), None);
+    assert_eq!(name(CanId::sff(0x100).unwrap()), Some("Speed"));
+    assert_eq!(name(CanId::sff(0x100).unwrap().with_rtr()), Some("Speed"));
+    assert_eq!(name(CanId::eff(0x100).unwrap()), None);
 }

@@ -125,6 +125,12 @@ impl DbcAttributes {
         )
     }
 
+    /// Returns the same for a signal.
+    pub(super) fn long_signal(&self, raw: u32, signal: &str) -> Option<String> {
+        let key = (raw, "SystemSignalLongSymbol".to_owned());
+        identifier(self.of_signals.get(&key)?.get(signal)?)
+    }
+
     /// Returns the same for a node.
     pub(super) fn long_node(&self, node: &str) -> Option<String> {
         let key = (node.to_owned(), "SystemNodeLongSymbol".to_owned());
@@ -160,7 +166,7 @@ fn identifier(name: &str) -> Option<String> {
     (!name.is_empty() && name.chars().all(fits)).then(|| name.to_owned())
 }
 
-fn unquoted(text: &str) -> String {
+pub(super) fn unquoted(text: &str) -> String {
     let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
     inner.unwrap_or(text).to_string()
 }

@@ -1,0 +1,310 @@
+//! Exact decimal numbers.
+
+use alloc::format;
+use core::fmt;
+use core::str::FromStr;
+
+/// The largest magnitude of an exponent: that of binary floating point with 64 bits is 324.
+const LARGEST_EXPONENT: i32 = 400;
+
+/// The number of zeros up to which a number is written without an exponent.
+const MOST_ZEROS: usize = 30;
+
+/// A decimal number: a mantissa of up to 38 digits, times a power of ten. All operations are exact,
+/// or report that they cannot be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decimal {
+    /// Not divisible by ten, except 0.
+    mantissa: i128,
+    /// 0 for the number 0.
+    exponent: i32,
+}
+
+/// The reason why a text is not a [`Decimal`].
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecimalError {
+    /// The text is not a decimal number.
+    #[error("not a decimal number, such as -40, 0.25 or 1.5E-3")]
+    Syntax,
+    /// The number has more than 38 digits, or an exponent above 400.
+    #[error("more digits than 38, or an exponent above {LARGEST_EXPONENT}")]
+    Range,
+}
+
+impl Decimal {
+    /// The number 0.
+    pub const ZERO: Self = Self {
+        mantissa: 0,
+        exponent: 0,
+    };
+
+    /// The number 1.
+    pub const ONE: Self = Self {
+        mantissa: 1,
+        exponent: 0,
+    };
+
+    /// Returns `mantissa` × 10^`exponent`.
+    #[must_use]
+    pub const fn new(mut mantissa: i128, mut exponent: i32) -> Self {
+        if mantissa == 0 {
+            return Self::ZERO;
+        }
+        // Division of 128 bits takes ten times as long, and few numbers need it.
+        while mantissa as i64 as i128 != mantissa && mantissa % 10 == 0 {
+            mantissa /= 10;
+            exponent += 1;
+        }
+        if mantissa as i64 as i128 == mantissa {
+            let mut short = mantissa as i64;
+            while short % 10 == 0 {
+                short /= 10;
+                exponent += 1;
+            }
+            mantissa = short as i128;
+        }
+        Self { mantissa, exponent }
+    }
+
+    /// Returns whether the number is 0.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// Returns the product; `None` if it has too many digits.
+    #[must_use]
+    pub fn checked_mul(self, other: Self) -> Option<Self> {
+        let mantissa = self.mantissa.checked_mul(other.mantissa)?;
+        Some(Self::new(mantissa, self.exponent + other.exponent))
+    }
+
+    /// Returns the sum; `None` if it has too many digits.
+    #[must_use]
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        if self.is_zero() {
+            return Some(other);
+        }
+        if other.is_zero() {
+            return Some(self);
+        }
+        let exponent = self.exponent.min(other.exponent);
+        let sum = self
+            .scaled(exponent)?
+            .checked_add(other.scaled(exponent)?)?;
+        Some(Self::new(sum, exponent))
+    }
+
+    /// Returns the mantissa for a smaller exponent.
+    fn scaled(self, exponent: i32) -> Option<i128> {
+        match u32::try_from(self.exponent - exponent).ok()? {
+            0 => Some(self.mantissa),
+            by => self.mantissa.checked_mul(10_i128.checked_pow(by)?),
+        }
+    }
+
+    /// Returns the nearest number of binary floating point.
+    #[must_use]
+    pub fn to_f64(self) -> f64 {
+        let text = format!("{}e{}", self.mantissa, self.exponent);
+        text.parse().unwrap_or(f64::NAN)
+    }
+}
+
+impl From<u64> for Decimal {
+    fn from(number: u64) -> Self {
+        Self::new(number.into(), 0)
+    }
+}
+
+impl From<i64> for Decimal {
+    fn from(number: i64) -> Self {
+        Self::new(number.into(), 0)
+    }
+}
+
+impl FromStr for Decimal {
+    type Err = DecimalError;
+
+    /// Parses a number as DBC files have it: a sign, digits with a point among or before them, an
+    /// exponent.
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        let (number, exponent) = match text.split_once(['e', 'E']) {
+            Some((number, exponent)) => (number, parse_exponent(exponent)?),
+            None => (text, 0),
+        };
+        let is_negative = number.starts_with('-');
+        let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let all = || whole.bytes().chain(fraction.bytes());
+        if all().next().is_none() || !all().all(|byte| byte.is_ascii_digit()) {
+            return Err(DecimalError::Syntax);
+        }
+        let places = i32::try_from(fraction.len()).map_err(|_| DecimalError::Range)?;
+        // Zeros at the end belong to the exponent.
+        let zeros = all().rev().take_while(|byte| *byte == b'0').count();
+        let significant = whole.len() + fraction.len() - zeros;
+        let mut mantissa = 0_i128;
+        for byte in all().take(significant) {
+            let tens = mantissa.checked_mul(10);
+            let sum = tens.and_then(|tens| tens.checked_add(i128::from(byte - b'0')));
+            mantissa = sum.ok_or(DecimalError::Range)?;
+        }
+        let zeros = i32::try_from(zeros).map_err(|_| DecimalError::Range)?;
+        let mantissa = if is_negative { -mantissa } else { mantissa };
+        let number = Self::new(mantissa, exponent + zeros - places);
+        match number.exponent.abs() <= LARGEST_EXPONENT {
+            true => Ok(number),
+            false => Err(DecimalError::Range),
+        }
+    }
+}
+
+fn parse_exponent(text: &str) -> Result<i32, DecimalError> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(DecimalError::Syntax);
+    }
+    let exponent = text.parse::<i32>().map_err(|_| DecimalError::Range)?;
+    match exponent.abs() <= 2 * LARGEST_EXPONENT {
+        true => Ok(exponent),
+        false => Err(DecimalError::Range),
+    }
+}
+
+/// The most digits of a mantissa.
+const MOST_DIGITS: usize = 39;
+
+/// Writes the decimal digits of a number to the end of the buffer, and returns them.
+fn write_digits(mut number: u128, buffer: &mut [u8; MOST_DIGITS]) -> &str {
+    let mut at = MOST_DIGITS;
+    let mut put = |digit: u8| {
+        at -= 1;
+        buffer[at] = b'0' + digit;
+    };
+    while number > u128::from(u64::MAX) {
+        put((number % 10) as u8);
+        number /= 10;
+    }
+    let mut short = number as u64;
+    loop {
+        put((short % 10) as u8);
+        short /= 10;
+        if short == 0 {
+            break;
+        }
+    }
+    core::str::from_utf8(&buffer[at..]).unwrap_or_default()
+}
+
+impl fmt::Display for Decimal {
+    /// Writes all digits, without an exponent where that takes few zeros.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const ZEROS: &str = "000000000000000000000000000000";
+        const { assert!(ZEROS.len() == MOST_ZEROS) };
+        let mut buffer = [0; MOST_DIGITS];
+        let digits = write_digits(self.mantissa.unsigned_abs(), &mut buffer);
+        if self.mantissa < 0 {
+            f.write_str("-")?;
+        }
+        let shift = self.exponent.unsigned_abs() as usize;
+        if shift > MOST_ZEROS {
+            return write!(f, "{digits}E{}", self.exponent);
+        }
+        if self.exponent >= 0 {
+            f.write_str(digits)?;
+            return f.write_str(&ZEROS[..shift]);
+        }
+        // Digits before the point, if the number has any.
+        match digits.len().checked_sub(shift) {
+            None | Some(0) => {
+                f.write_str("0.")?;
+                f.write_str(&ZEROS[..shift - digits.len()])?;
+                f.write_str(digits)
+            }
+            Some(point) => {
+                f.write_str(&digits[..point])?;
+                f.write_str(".")?;
+                f.write_str(&digits[point..])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use proptest::prelude::*;
+
+    fn decimal(text: &str) -> Decimal {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn numbers_are_read_and_written_exactly() {
+        for (text, written) in [
+            ("0", "0"),
+            ("-0.0", "0"),
+            ("+1", "1"),
+            (".25", "0.25"),
+            ("-40", "-40"),
+            ("0.0100", "0.01"),
+            ("1.1920928955078125E-07", "0.00000011920928955078125"),
+            ("1e3", "1000"),
+            ("5E-32", "5E-32"),
+            ("1.7976931348623157e+308", "17976931348623157E292"),
+            ("18446744073709551615", "18446744073709551615"),
+        ] {
+            assert_eq!(decimal(text).to_string(), written, "{text}");
+            assert_eq!(decimal(written), decimal(text), "{text}");
+        }
+        for text in [
+            "", ".", "-", "1e", "1e+", "0x1", "1.2.3", "1,5", "e5", "nan", " 1",
+        ] {
+            assert_eq!(text.parse::<Decimal>(), Err(DecimalError::Syntax), "{text}");
+        }
+        for text in [
+            "1e999",
+            "1e99999999999",
+            "999999999999999999999999999999999999999999",
+        ] {
+            assert_eq!(text.parse::<Decimal>(), Err(DecimalError::Range), "{text}");
+        }
+    }
+
+    #[test]
+    fn sums_and_products_are_exact_or_refused() {
+        let sum = decimal("0.1").checked_add(decimal("0.2"));
+        assert_eq!(sum, Some(decimal("0.3")));
+        let all = Decimal::from(u64::MAX).checked_mul(decimal("0.000000119209289"));
+        assert_eq!(all.unwrap().to_string(), "2199023245391.879240532951735");
+        assert_eq!(decimal("1e300").checked_add(decimal("1e-300")), None);
+        assert_eq!(
+            decimal("1e300").checked_add(Decimal::ZERO),
+            Some(decimal("1e300"))
+        );
+        let long = decimal("12345678901234567890123456789");
+        assert_eq!(long.checked_mul(long), None);
+        assert_eq!(decimal("-1.5").to_f64(), -1.5);
+    }
+
+    proptest! {
+        #[test]
+        fn each_number_is_read_as_it_is_written(mantissa in any::<i64>(), exponent in -60..60_i32) {
+            let number = Decimal::new(mantissa.into(), exponent);
+            prop_assert_eq!(decimal(&number.to_string()), number);
+            let float: f64 = format!("{mantissa}e{exponent}").parse().unwrap();
+            prop_assert_eq!(number.to_f64(), float);
+        }
+
+        #[test]
+        fn arithmetic_agrees_with_that_of_integers(a in any::<i32>(), b in any::<i32>(), e in -9..9_i32) {
+            let (x, y) = (Decimal::new(a.into(), e), Decimal::new(b.into(), e));
+            let sum = i128::from(a) + i128::from(b);
+            prop_assert_eq!(x.checked_add(y), Some(Decimal::new(sum, e)));
+            let product = i128::from(a) * i128::from(b);
+            prop_assert_eq!(x.checked_mul(y), Some(Decimal::new(product, 2 * e)));
+        }
+    }
+}

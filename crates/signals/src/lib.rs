@@ -1,0 +1,64 @@
+//! Signals: the values that the bytes of a frame mean, by a database of messages.
+//!
+//! * [`MessageDatabase`], [`MessageDefinition`], [`SignalDefinition`]: the contents of a database,
+//!   whatever its format.
+//! * [`dbc`]: reads a database from a DBC file (feature `dbc`).
+//! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
+//! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
+//!   binary floating point would round them.
+//! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group.
+//!
+//! ```
+//! # #[cfg(feature = "dbc")] {
+//! use signals::{MessageIndex, SignalState};
+//!
+//! let text = "BU_: Engine\nBO_ 256 EngineData: 8 Engine\n \
+//!     SG_ Speed : 7|16@0+ (0.25,0) [0|8000] \"rpm\" Engine\n";
+//! let database = signals::dbc::read(text.as_bytes()).unwrap();
+//! let index = MessageIndex::new(&database);
+//! let frame: frame::Frame = "100#1F40000000000000".parse().unwrap();
+//! let message = index.find(frame.id()).unwrap();
+//! let speed = &message.signals[0];
+//! let SignalState::Value(raw) = message.read(0, frame.data()) else { panic!() };
+//! assert_eq!(speed.physical(raw).to_string(), "2000");
+//! # }
+//! ```
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+
+extern crate alloc;
+#[cfg(any(test, feature = "dbc"))]
+extern crate std;
+
+#[cfg(feature = "dbc")]
+pub mod dbc;
+mod decimal;
+mod field;
+mod index;
+mod message;
+mod sending;
+mod signal;
+
+pub use decimal::{Decimal, DecimalError};
+pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};
+pub use index::MessageIndex;
+pub use message::{
+    DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
+};
+pub use signal::{
+    PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
+};
+
+/// A place in a database file, and what is wrong there.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("line {line}, column {column}: {problem}")]
+pub struct DatabaseError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// The mistake.
+    pub problem: alloc::string::String,
+}
