@@ -4,7 +4,7 @@
 use crate::play::PlayedRun;
 use crate::scene::DemoScene;
 use crate::summary::{DemoSummary, RouteLine};
-use engine::{Fate, PortRow};
+use engine::{Fate, PortCount, PortRow};
 use gateway::config::GatewayConfig;
 use probe::{RunDescription, RunResults};
 use report::run::{BusRow, FrameAccount, RouteRow, RunData};
@@ -162,20 +162,13 @@ fn accounts(summary: &DemoSummary) -> Vec<FrameAccount> {
             total: count.received,
             parts: fates.filter(|&(_, n)| n > 0).collect(),
         });
-        let tx = &count.tx;
-        let copies = &count.copies;
+        let outcomes = PortCount::outcomes();
         accounts.push(FrameAccount {
             title: format!("copies for {name}"),
-            total: copies.offered,
-            parts: vec![
-                part("sent", tx.sent),
-                part("waiting at the end", tx.held),
-                part("accepted and lost", tx.lost),
-                part("expired in the queue", tx.expired),
-                part("displaced by newer frames", tx.displaced),
-                part("refused by a full queue", copies.refused),
-                part("undeliverable", copies.down + copies.unsupported),
-            ],
+            total: count.copies.offered,
+            parts: outcomes
+                .map(|counter| part(counter.words, counter.of(count)))
+                .collect(),
         });
     }
     let tester = &summary.tester;

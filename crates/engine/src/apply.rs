@@ -119,14 +119,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             Some(port) => &mut port.past.tx,
             None => &mut self.retired_ports.tx,
         };
-        let SettledFrames {
-            sent,
-            lost,
-            expired,
-        } = settled;
-        tx.held = tx.held.saturating_sub(sent + lost + expired);
-        tx.sent += sent;
-        tx.lost += lost;
-        tx.expired += expired;
+        tx.held = tx.held.saturating_sub(settled.gone());
+        tx.add(&settled);
     }
 }

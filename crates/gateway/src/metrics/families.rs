@@ -4,7 +4,7 @@ mod ports;
 
 use super::text::{MetricFamily, MetricKind, MetricSample};
 use crate::stats::{GatewayStats, InterfaceRow, KernelRow, NOT_ASKED_FOR};
-use engine::{CopyCounters, LinkState, PortCount, PortRow, RouteRow};
+use engine::{LinkState, RouteCount};
 
 /// A name, the meaning, and a function that reads the number.
 type Counter = (&'static str, &'static str, fn(&InterfaceRow) -> Option<u64>);
@@ -34,39 +34,28 @@ fn family(
     }
 }
 
-/// Returns the running ports, and one row for all ports that reloads removed, so that sums add up.
-fn ports(stats: &GatewayStats) -> Vec<PortRow> {
-    let mut rows = stats.process.ports.clone();
-    let retired = stats.process.retired_ports;
-    if retired != PortCount::default() {
-        rows.push(PortRow {
-            name: "(retired)".to_owned(),
-            count: retired,
-            failure: None,
-        });
-    }
-    rows
+/// Returns the sums of what reloads removed, with the value of their label, so that sums over all
+/// labels still add up; `None` if nothing was counted.
+fn retired<C: Default + PartialEq>(count: &C) -> Option<(&'static str, &C)> {
+    (*count != C::default()).then_some(("(retired)", count))
 }
 
-fn routes(stats: &GatewayStats) -> Vec<RouteRow> {
-    let mut rows = stats.process.routes.clone();
-    let retired = stats.process.retired_routes;
-    if retired != engine::RouteCount::default() {
-        rows.push(RouteRow {
-            name: "(retired)".to_owned(),
-            count: retired,
-        });
+/// Returns a sample for each part of each row, with two labels: `of` is the row's name, `by` the
+/// part's key.
+fn parts<'c, C, P: Iterator<Item = (&'static str, u64)>>(
+    of: &'static str,
+    rows: &[(&str, &'c C)],
+    by: &'static str,
+    parts: impl Fn(&'c C) -> P,
+) -> Vec<MetricSample> {
+    let mut samples = Vec::new();
+    for &(name, count) in rows {
+        for (key, number) in parts(count) {
+            let labels = vec![(of, name.to_owned()), (by, key.to_owned())];
+            samples.push(sample(labels, number));
+        }
     }
-    rows
-}
-
-const fn answers(copies: &CopyCounters) -> [(&'static str, u64); 4] {
-    [
-        ("accepted", copies.accepted),
-        ("refused", copies.refused),
-        ("down", copies.down),
-        ("unsupported", copies.unsupported),
-    ]
+    samples
 }
 
 /// Returns the counter of the metrics server itself.
@@ -75,7 +64,7 @@ pub(super) fn slow_clients(number: u64) -> MetricFamily {
         "cangate_metrics_slow_clients",
         MetricKind::Counter,
         "",
-        "Clients of the metrics that were sent away because they took too long.",
+        "Clients of the metrics that were disconnected because they took too long.",
         vec![sample(vec![], number)],
     )
 }
@@ -117,72 +106,59 @@ pub(super) fn families(stats: &GatewayStats, version: &str) -> Vec<MetricFamily>
             vec![sample(vec![], stats.process.reloads)],
         ),
     ];
-    ports::of_ports(&ports(stats), &mut all);
-    of_routes(&routes(stats), &mut all);
+    ports::of_ports(stats, &mut all);
+    of_routes(stats, &mut all);
     of_kernel(stats, &mut all);
     of_interfaces(&stats.interfaces, &mut all);
     all
 }
 
-fn of_routes(rows: &[RouteRow], all: &mut Vec<MetricFamily>) {
-    let route = |row: &RouteRow| ("route", row.name.clone());
-    let each = |number: fn(&RouteRow) -> u64| -> Vec<MetricSample> {
+fn of_routes(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
+    let routes = stats.process.routes.iter();
+    let mut rows: Vec<(&str, &RouteCount)> =
+        routes.map(|row| (row.name.as_str(), &row.count)).collect();
+    rows.extend(retired(&stats.process.retired_routes));
+    let each = |number: fn(&RouteCount) -> u64| -> Vec<MetricSample> {
         rows.iter()
-            .map(|row| sample(vec![route(row)], number(row)))
+            .map(|(route, count)| sample(vec![("route", (*route).to_owned())], number(count)))
             .collect()
-    };
-    let by = |of: &dyn Fn(&RouteRow) -> Vec<(&'static str, u64)>, label: &'static str| {
-        let mut samples = Vec::new();
-        for row in rows {
-            for (word, number) in of(row) {
-                samples.push(sample(vec![route(row), (label, word.to_owned())], number));
-            }
-        }
-        samples
     };
     all.push(family(
         "cangate_route_taken_frames",
         MetricKind::Counter,
         "frames",
         "Frames that the route took. taken = forwarded + stopped.",
-        each(|row| row.count.taken),
+        each(|count| count.taken),
     ));
     all.push(family(
         "cangate_route_forwarded_frames",
         MetricKind::Counter,
         "frames",
         "Frames of which the route made copies.",
-        each(|row| row.count.forwarded),
+        each(|count| count.forwarded),
     ));
     all.push(family(
         "cangate_route_stopped_frames",
         MetricKind::Counter,
         "frames",
         "Frames that the route took and did not send, by reason.",
-        by(
-            &|row| {
-                row.count
-                    .stopped
-                    .iter()
-                    .map(|(why, n)| (why.key(), n))
-                    .collect()
-            },
-            "reason",
-        ),
+        parts("route", &rows, "reason", |count| {
+            count.stopped.iter().map(|(why, n)| (why.key(), n))
+        }),
     ));
     all.push(family(
         "cangate_route_copies",
         MetricKind::Counter,
         "",
         "Copies of frames that the route offered to ports.",
-        each(|row| row.count.copies.offered),
+        each(|count| count.copies.offered),
     ));
     all.push(family(
         "cangate_route_answers",
         MetricKind::Counter,
         "",
-        "Copies that the route made, by the answer of the port that they were offered to.",
-        by(&|row| answers(&row.count.copies).to_vec(), "answer"),
+        "Copies that the route made, by the answer of the destination.",
+        parts("route", &rows, "answer", |count| count.copies.answers()),
     ));
 }
 
@@ -202,14 +178,14 @@ fn of_kernel(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
         "cangate_kernel_route_taken_frames",
         MetricKind::Counter,
         "frames",
-        "Frames that a route in the kernel took. can-gw does not count all of them, so that there are none of it.",
+        "Frames that a route in the kernel took. can-gw does not count all of them, so its routes have no number.",
         each(|row| row.taken),
     ));
     all.push(family(
         "cangate_kernel_route_sent_frames",
         MetricKind::Counter,
         "frames",
-        "Copies that outgoing interfaces took of a route in the kernel.",
+        "Copies that a route in the kernel made and an outgoing interface took.",
         each(|row| Some(row.sent)),
     ));
     all.push(family(
@@ -224,7 +200,7 @@ fn of_kernel(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
         "cangate_kernel_restored",
         MetricKind::Counter,
         "",
-        "Rules or programs that somebody else took out of the kernel, and that the gateway put back; what came in between was not routed.",
+        "Rules or programs that another process removed from the kernel and that the gateway put back. Frames that came in between were not routed.",
         restored
             .map(|part| sample(vec![("path", part.how.clone())], part.restored))
             .collect(),
