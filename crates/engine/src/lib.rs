@@ -151,6 +151,7 @@ mod one_way;
 mod passing;
 mod report;
 mod room;
+mod setup;
 mod snapshot;
 mod take;
 mod tally;
