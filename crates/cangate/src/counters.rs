@@ -4,7 +4,7 @@ use comfy_table::Table;
 use console::table::{number, row, table};
 use engine::{
     CopyCounters, CounterDefinition, CounterSnapshot, Fate, LinkState, PortCount, PortRow,
-    PortState, RouteRow, RxCounters, Stops,
+    PortState, RouteRow, RxCounters, Stops, TxCounters,
 };
 use gateway::{GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR};
 use route::StopReason;
@@ -171,20 +171,18 @@ fn not_asked_for(row: &InterfaceRow) -> String {
 /// The head of a column, and a function that reads its number.
 type Column = (&'static str, Box<dyn Fn(&PortCount) -> u64>);
 
-/// Returns the columns of ports: frames received, copies offered and their outcomes, and what
-/// happened before frames were received.
+/// Returns the columns of ports: frames received, copies offered, their outcomes, and all others.
 fn port_columns() -> impl Iterator<Item = Column> {
     let routed: Column = (Fate::Routed.words(), Box::new(|c| c.fates.of(Fate::Routed)));
     let column = |counter: &'static CounterDefinition| -> Option<Column> {
         Some((counter.column?, Box::new(|port| counter.of(port))))
     };
-    let offered = CopyCounters::DEFINITIONS.iter();
-    let offered = offered.filter(|counter| !counter.is_outcome());
-    let after = offered
-        .chain(PortCount::outcomes())
-        .chain(RxCounters::DEFINITIONS);
+    let [offered, tx] = [CopyCounters::DEFINITIONS, TxCounters::DEFINITIONS]
+        .map(|all| all.iter().filter(|counter| !counter.is_outcome()));
+    let after = offered.chain(PortCount::outcomes()).chain(tx);
     let received = column(&PortCount::RECEIVED).into_iter();
-    received.chain([routed]).chain(after.filter_map(column))
+    let after = after.chain(RxCounters::DEFINITIONS).filter_map(column);
+    received.chain([routed]).chain(after)
 }
 
 /// Renders ports, routes and the sums.
