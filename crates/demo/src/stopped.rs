@@ -4,8 +4,8 @@ use engine::TxCounters;
 use probe::{FrameRecord, Status};
 use serde::{Serialize, Serializer};
 
-/// A reason for which a frame of a route was not sent. One entry of [`StoppedCopies::REASONS`] gives
-/// its number, its key in JSON, its column and its words on the page.
+/// A reason for which a frame of a route was not sent. One entry of [`StoppedCopies::REASONS`]
+/// gives its number, its key in JSON, its column and its words on the page.
 pub struct StopColumn {
     /// The key in JSON.
     pub key: &'static str,

@@ -10,8 +10,8 @@ use frame::Nanos;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// Counters of copies: one frame that a route sends to three ports is three copies. `offered` is
-    /// counted before the port is asked, the others after it has answered.
+    /// Counters of copies: one frame that a route sends to three ports is three copies. `offered`
+    /// is counted before the port is asked, the others after it has answered.
     CopyCounters {
         /// Copies made.
         offered;
