@@ -20,7 +20,6 @@ fn sample(labels: Labels, value: u64) -> MetricSample {
 fn family(
     name: &'static str,
     kind: MetricKind,
-    unit: &'static str,
     help: impl Into<String>,
     samples: Vec<MetricSample>,
 ) -> MetricFamily {
@@ -28,7 +27,6 @@ fn family(
     MetricFamily {
         name,
         kind,
-        unit,
         help,
         samples,
     }
@@ -63,7 +61,6 @@ pub(super) fn slow_clients(number: u64) -> MetricFamily {
     family(
         "cangate_metrics_slow_clients",
         MetricKind::Counter,
-        "",
         "Clients of the metrics that were disconnected because they took too long.",
         vec![sample(vec![], number)],
     )
@@ -74,14 +71,12 @@ pub(super) fn families(stats: &GatewayStats, version: &str) -> Vec<MetricFamily>
         family(
             "cangate_build_info",
             MetricKind::Gauge,
-            "",
             "The program: always 1.",
             vec![sample(vec![("version", version.to_owned())], 1)],
         ),
         family(
             "cangate_uptime_seconds",
             MetricKind::Gauge,
-            "seconds",
             "Time since the gateway's start.",
             vec![MetricSample {
                 labels: vec![],
@@ -91,7 +86,6 @@ pub(super) fn families(stats: &GatewayStats, version: &str) -> Vec<MetricFamily>
         family(
             "cangate_last_step_timestamp_seconds",
             MetricKind::Gauge,
-            "seconds",
             "When the worker took its last step, as Unix time by the wall clock of the gateway's start.",
             vec![MetricSample {
                 labels: vec![],
@@ -101,7 +95,6 @@ pub(super) fn families(stats: &GatewayStats, version: &str) -> Vec<MetricFamily>
         family(
             "cangate_reloads",
             MetricKind::Counter,
-            "",
             "Reloads since the gateway's start.",
             vec![sample(vec![], stats.process.reloads)],
         ),
@@ -126,21 +119,18 @@ fn of_routes(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_route_taken_frames",
         MetricKind::Counter,
-        "frames",
         "Frames that the route took. taken = forwarded + stopped.",
         each(|count| count.taken),
     ));
     all.push(family(
         "cangate_route_forwarded_frames",
         MetricKind::Counter,
-        "frames",
         "Frames of which the route made copies.",
         each(|count| count.forwarded),
     ));
     all.push(family(
         "cangate_route_stopped_frames",
         MetricKind::Counter,
-        "frames",
         "Frames that the route took and did not send, by reason.",
         parts("route", &rows, "reason", |count| {
             count.stopped.iter().map(|(why, n)| (why.key(), n))
@@ -149,14 +139,12 @@ fn of_routes(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_route_copies",
         MetricKind::Counter,
-        "",
         "Copies of frames that the route offered to ports.",
         each(|count| count.copies.offered),
     ));
     all.push(family(
         "cangate_route_answers",
         MetricKind::Counter,
-        "",
         "Copies that the route made, by the answer of the destination.",
         parts("route", &rows, "answer", |count| count.copies.answers()),
     ));
@@ -177,21 +165,18 @@ fn of_kernel(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_kernel_route_taken_frames",
         MetricKind::Counter,
-        "frames",
         "Frames that a route in the kernel took. can-gw does not count all of them, so its routes have no number.",
         each(|row| row.taken),
     ));
     all.push(family(
         "cangate_kernel_route_sent_frames",
         MetricKind::Counter,
-        "frames",
         "Copies that a route in the kernel made and an outgoing interface took.",
         each(|row| Some(row.sent)),
     ));
     all.push(family(
         "cangate_kernel_route_failed_frames",
         MetricKind::Counter,
-        "frames",
         "Copies that an outgoing interface did not take.",
         each(|row| Some(row.failed)),
     ));
@@ -199,7 +184,6 @@ fn of_kernel(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_kernel_restored",
         MetricKind::Counter,
-        "",
         "Rules or programs that another process removed from the kernel and that the gateway put back. Frames that came in between were not routed.",
         restored
             .map(|part| sample(vec![("path", part.how.clone())], part.restored))
@@ -216,7 +200,6 @@ fn of_kernel(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_kernel_route_stopped_frames",
         MetricKind::Counter,
-        "frames",
         "Frames that a route in the kernel took and did not send, by reason.",
         stopped,
     ));
@@ -250,7 +233,6 @@ fn link_states(rows: &[InterfaceRow]) -> MetricFamily {
     family(
         "cangate_interface_state",
         MetricKind::Gauge,
-        "",
         "1 for the state that the interface is in, with that of its controller: up (error-active), error_warning, \
          error_passive, bus_off, down, gone.",
         rows.iter().filter_map(of).flatten().collect(),
@@ -270,7 +252,7 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
             .filter_map(|row| Some(sample(labels(row), number(row)?)))
             .collect()
     };
-    let counters: [Counter; 5] = [
+    let counters: [Counter; 14] = [
         (
             "cangate_interface_received_frames",
             "Frames that the port's Linux interface received, of all programs, since the port was opened.",
@@ -296,17 +278,6 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
             NOT_ASKED_FOR.explanation,
             |row| row.not_asked_for,
         ),
-    ];
-    for (name, help, number) in counters {
-        all.push(family(
-            name,
-            MetricKind::Counter,
-            "frames",
-            help,
-            each(number),
-        ));
-    }
-    let bytes: [Counter; 2] = [
         (
             "cangate_interface_received_bytes",
             "Payload of the frames that the interface received, of all programs.",
@@ -317,17 +288,6 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
             "Payload of the frames that the interface sent, of all programs.",
             |row| row.sent_bytes,
         ),
-    ];
-    for (name, help, number) in bytes {
-        all.push(family(
-            name,
-            MetricKind::Counter,
-            "bytes",
-            help,
-            each(number),
-        ));
-    }
-    let events: [Counter; 7] = [
         (
             "cangate_interface_receive_errors",
             "Errors that the driver counted on receiving.",
@@ -364,8 +324,8 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
             |row| Some(row.controller?.restarts),
         ),
     ];
-    for (name, help, number) in events {
-        all.push(family(name, MetricKind::Counter, "", help, each(number)));
+    for (name, help, number) in counters {
+        all.push(family(name, MetricKind::Counter, help, each(number)));
     }
     let gauges: [Counter; 2] = [
         (
@@ -380,6 +340,6 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
         ),
     ];
     for (name, help, number) in gauges {
-        all.push(family(name, MetricKind::Gauge, "", help, each(number)));
+        all.push(family(name, MetricKind::Gauge, help, each(number)));
     }
 }

@@ -18,11 +18,6 @@ fn of_counter(counter: &CounterDefinition, rows: &[(&str, &PortCount)]) -> Optio
         CounterRole::Held => MetricKind::Gauge,
         _ => MetricKind::Counter,
     };
-    let unit = if name.ends_with("_frames") {
-        "frames"
-    } else {
-        ""
-    };
     let help = match counter.role {
         CounterRole::Taken => format!("{} {}.", counter.help(), TxCounters::equation()),
         _ => counter.help().to_owned(),
@@ -30,7 +25,7 @@ fn of_counter(counter: &CounterDefinition, rows: &[(&str, &PortCount)]) -> Optio
     let samples = rows
         .iter()
         .map(|(port, count)| sample(label(port), counter.of(count)));
-    Some(family(name, kind, unit, help, samples.collect()))
+    Some(family(name, kind, help, samples.collect()))
 }
 
 fn label(port: &str) -> Labels {
@@ -55,7 +50,6 @@ fn state(ports: &[PortRow]) -> MetricFamily {
     family(
         "cangate_port_state",
         MetricKind::Gauge,
-        "",
         "1 for the state that the port is in. up: in service. down: nothing can come in at the moment. closed: at the \
          gateway's end. finished: its input has ended. failed: out of service.",
         samples.collect(),
@@ -75,7 +69,6 @@ pub(super) fn of_ports(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_port_fate_frames",
         MetricKind::Counter,
-        "frames",
         format!(
             "Frames that the port handed over, by the one fate of each. {}",
             fates_in_words()
@@ -87,7 +80,6 @@ pub(super) fn of_ports(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_port_answers",
         MetricKind::Counter,
-        "",
         "Copies offered to the port, by its answer. refused: its queue was full. down: it was down, gone or bus-off. \
          unsupported: it cannot carry such a frame.",
         parts("port", &rows, "answer", |c| c.copies.answers()),
@@ -109,7 +101,6 @@ pub(super) fn of_ports(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_port_fault_frames",
         MetricKind::Counter,
-        "frames",
         "Faults that were injected on purpose ([ports.NAME.faults]), one frame each.",
         faults,
     ));
