@@ -215,3 +215,26 @@ pub(crate) use counters;
 pub(crate) const fn is_zero(number: &u64) -> bool {
     *number == 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// A copied entry keeps no name of another one, and help texts have no links of rustdoc.
+    #[test]
+    fn each_counter_has_its_own_names() {
+        let mut names = BTreeSet::new();
+        for counter in PortCount::definitions() {
+            let own = [Some(counter.key), counter.metric, counter.column];
+            for (i, name) in own.into_iter().enumerate() {
+                assert!(name.is_none_or(|name| names.insert((i, name))), "{name:?}");
+            }
+            assert!(counter.help().ends_with('.') && !counter.help().contains("[`"));
+            assert!(
+                !counter.is_outcome() || !counter.words.is_empty(),
+                "{own:?}"
+            );
+        }
+    }
+}
