@@ -3,8 +3,8 @@
 use comfy_table::Table;
 use console::table::{number, row, table};
 use engine::{
-    CopyCounters, CounterSnapshot, Fate, FaultCounters, LinkState, PortRow, PortState, RouteRow,
-    Stops,
+    CopyCounters, CounterDefinition, CounterSnapshot, Fate, LinkState, PortCount, PortRow,
+    PortState, RouteRow, RxCounters, Stops, TxCounters,
 };
 use gateway::{GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR};
 use route::StopReason;
@@ -96,20 +96,8 @@ fn injected(port: &PortRow) -> String {
         ("sent", port.count.tx.faults),
     ];
     let words = sides.into_iter().filter_map(|(side, faults)| {
-        let FaultCounters {
-            dropped,
-            duplicated,
-            corrupted,
-            refused,
-        } = faults;
-        let counts = [
-            (dropped, "dropped"),
-            (duplicated, "duplicated"),
-            (corrupted, "corrupted"),
-            (refused, "refused"),
-        ];
-        let counts = counts.into_iter().filter(|(n, _)| *n > 0);
-        let counts: Vec<String> = counts.map(|(n, what)| format!("{n} {what}")).collect();
+        let counts = faults.iter().filter(|(_, n)| *n > 0);
+        let counts: Vec<String> = counts.map(|(what, n)| format!("{n} {what}")).collect();
         (!counts.is_empty()).then(|| format!("of frames {side}, {}", counts.join(", ")))
     });
     let words: Vec<String> = words.collect();
@@ -180,6 +168,23 @@ fn not_asked_for(row: &InterfaceRow) -> String {
     }
 }
 
+/// The head of a column, and a function that reads its number.
+type Column = (&'static str, Box<dyn Fn(&PortCount) -> u64>);
+
+/// Returns the columns of ports: frames received, copies offered, their outcomes, and all others.
+fn port_columns() -> impl Iterator<Item = Column> {
+    let routed: Column = (Fate::Routed.words(), Box::new(|c| c.fates.of(Fate::Routed)));
+    let column = |counter: &'static CounterDefinition| -> Option<Column> {
+        Some((counter.column?, Box::new(|port| counter.of(port))))
+    };
+    let [offered, tx] = [CopyCounters::DEFINITIONS, TxCounters::DEFINITIONS]
+        .map(|all| all.iter().filter(|counter| !counter.is_outcome()));
+    let after = offered.chain(PortCount::outcomes()).chain(tx);
+    let received = column(&PortCount::RECEIVED).into_iter();
+    let after = after.chain(RxCounters::DEFINITIONS).filter_map(column);
+    received.chain([routed]).chain(after)
+}
+
 /// Renders ports, routes and the sums.
 pub(crate) fn render(stats: &GatewayStats) -> String {
     let GatewayStats {
@@ -190,26 +195,13 @@ pub(crate) fn render(stats: &GatewayStats) -> String {
     } = stats;
     let undeliverable =
         |copies: &CopyCounters| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
+    let columns: Vec<Column> = port_columns().collect();
     let port = |p: &PortRow| {
-        let c = &p.count;
-        let state = state(p, interfaces);
-        let numbers = vec![
-            c.received,
-            c.fates.of(Fate::Routed),
-            c.copies.offered,
-            c.tx.sent,
-            c.tx.held,
-            c.tx.lost,
-            c.tx.expired,
-            c.tx.displaced,
-            c.copies.refused,
-            undeliverable(&c.copies),
-            c.rx.overrun,
-            c.rx.malformed,
-            c.rx.error_frames,
-            c.rx.reopened,
-        ];
-        (vec![p.name.clone(), state.to_owned()], numbers)
+        let numbers = columns.iter().map(|(_, number)| number(&p.count)).collect();
+        (
+            vec![p.name.clone(), state(p, interfaces).to_owned()],
+            numbers,
+        )
     };
     let route = |r: &RouteRow| {
         let c = &r.count;
@@ -222,24 +214,8 @@ pub(crate) fn render(stats: &GatewayStats) -> String {
     let ports: Vec<_> = snapshot.ports.iter().map(port).collect();
     let routes: Vec<_> = snapshot.routes.iter().map(route).collect();
     let mut text = String::new();
-    let head = [
-        "port",
-        "state",
-        "received",
-        Fate::Routed.words(),
-        "offered",
-        "sent",
-        "held",
-        "lost",
-        "expired",
-        "displaced",
-        Fate::Refused.words(),
-        Fate::Undeliverable.words(),
-        "overrun",
-        "bad input",
-        "error frames",
-        "reopened",
-    ];
+    let mut head = vec!["port", "state"];
+    head.extend(columns.iter().map(|(head, _)| *head));
     if kernel.is_empty() || !ports.is_empty() {
         let _ = writeln!(text, "{}\n", counts(&head, 4, &ports));
     }
@@ -255,8 +231,8 @@ pub(crate) fn render(stats: &GatewayStats) -> String {
         if part.restored > 0 {
             let _ = writeln!(
                 text,
-                "Somebody else took {} rules or programs of {} away; they are back. What came in between \
-                 was not routed, nor counted.",
+                "Another process removed {} rules or programs of {}; the gateway put them back. Frames \
+                 that came in between were neither routed nor counted.",
                 part.restored, part.how
             );
         }

@@ -1,7 +1,7 @@
 //! The rates of a gateway's counters: the difference between two readings.
 
 use crate::counters;
-use engine::{PortCount, RouteCount};
+use engine::{CounterDefinition, CounterRole, PortCount, RouteCount};
 use gateway::{GatewayStats, InterfaceRow, KernelRow};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -21,8 +21,7 @@ pub(crate) struct PortRate {
     pub(crate) sent: Rate,
     /// Error frames and bad input.
     pub(crate) errors: Rate,
-    /// Frames and copies that did not get through here: refused, undeliverable, lost, expired,
-    /// displaced, overrun.
+    /// Frames and copies that were lost here, without bad input, which is among the errors.
     pub(crate) lost: Rate,
     /// Frames that wait; `None` if only the kernel serves the port.
     pub(crate) held: Option<u64>,
@@ -65,17 +64,19 @@ impl GatewayRates {
         };
         let over_all = if anew { Duration::ZERO } else { over };
         let ports = now.process.ports.iter().map(|row| {
-            let rate = |part: fn(&PortCount) -> u64| {
-                let then = before.process.port(&row.name).map(part);
-                rate(then, Some(part(&row.count)), over_all)
+            let then = before.process.port(&row.name);
+            let rate = |part: &dyn Fn(&PortCount) -> u64| {
+                rate(then.map(part), Some(part(&row.count)), over_all)
             };
             PortRate {
                 name: row.name.clone(),
                 state: counters::state(row, &now.interfaces),
-                received: rate(|c| c.received),
-                sent: rate(|c| c.tx.sent),
-                errors: rate(|c| c.rx.error_frames + c.rx.malformed),
-                lost: rate(lost),
+                received: rate(&|c| c.received),
+                sent: rate(&|c| c.tx.sent),
+                errors: rate(&sum(|counter| counter.is_error)),
+                lost: rate(&sum(|counter| {
+                    counter.role == CounterRole::Lost && !counter.is_error
+                })),
                 held: Some(row.count.tx.held),
             }
         });
@@ -155,10 +156,12 @@ impl GatewayRates {
     }
 }
 
-fn lost(count: &PortCount) -> u64 {
-    let (copies, tx) = (&count.copies, &count.tx);
-    let on_the_way_out = copies.refused + number(copies.undeliverable());
-    on_the_way_out + tx.lost + tx.expired + tx.displaced + count.rx.overrun
+/// Returns a function for the sum of a port's counters that `which` selects.
+fn sum(which: fn(&CounterDefinition) -> bool) -> impl Fn(&PortCount) -> u64 {
+    move |count| {
+        let counters = PortCount::definitions().filter(|counter| which(counter));
+        number(counters.map(|counter| u128::from(counter.of(count))).sum())
+    }
 }
 
 fn number(sum: u128) -> u64 {

@@ -1,7 +1,7 @@
 //! One list of the reasons why a frame stops: all code and documents that name them agree.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use engine::Fate;
+use engine::{CounterDefinition, CounterRole, Fate, PortCount};
 use gateway::notice::Notice;
 use probe::Status;
 use route::StopReason;
@@ -47,6 +47,41 @@ fn the_guides_table_is_the_list() {
         .map(|(fate, key)| [fate.words(), key, fate.explanation()])
         .collect();
     assert_eq!(found, expected);
+}
+
+/// The guide's table of counters has a row for each definition, and no other rows.
+#[test]
+fn the_guide_has_a_row_for_each_counter() {
+    let row = |counter: &CounterDefinition| {
+        let code = |text: &str| format!("`{text}`");
+        let metric = counter
+            .metric
+            .and_then(|name| name.strip_prefix("cangate_port_"));
+        let keys: Vec<String> = counter.key.split(" + ").map(code).collect();
+        [
+            keys.join(" + "),
+            counter.column.unwrap_or_default().to_owned(),
+            if counter.role == CounterRole::Lost {
+                "loss"
+            } else {
+                ""
+            }
+            .to_owned(),
+            metric.map(code).unwrap_or_default(),
+            counter.help().to_owned(),
+        ]
+    };
+    let expected: Vec<_> = PortCount::definitions().map(row).collect();
+    let found = rows(&document("guide.md"), "| in JSON | column | ");
+    let lines: Vec<String> = expected
+        .iter()
+        .map(|row| format!("| {} |", row.join(" | ")))
+        .collect();
+    assert!(
+        found == expected,
+        "the rows in docs/guide.md should be:\n{}",
+        lines.join("\n")
+    );
 }
 
 /// The reasons for which frames are not received have their own table.

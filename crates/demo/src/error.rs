@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The gateway file has more routes than results can number.
-    #[error("{file}: the demo numbers at most {most} routes")]
+    #[error("{file}: the demo supports at most {most} routes; remove routes")]
     TooManyRoutes {
         /// The gateway file.
         file: String,
@@ -63,16 +63,17 @@ pub enum Error {
         source: io::Error,
     },
     /// The log of the frames that the gateway sent cannot be written.
-    #[error("cannot write outgoing.log; is there room?")]
+    #[error("cannot write outgoing.log; is the disk full?")]
     OutgoingLog(#[source] io::Error),
     /// The report cannot be written.
     #[error(transparent)]
     Report(#[from] report::run::Error),
     /// The buses never became idle.
     #[error(
-        "the buses never came to rest, so the run was ended: the gateway file has routes that lead \
-         in a circle (two ports on one bus, for example); `hop_limit` cannot end it, because a frame \
-         on a bus does not tell how many gateways it has passed"
+        "the buses never became idle, so the demo ended the run: routes of the gateway file form a \
+         loop (through two ports on one bus, for example): remove a route, or let it take fewer \
+         frames; `hop_limit` does not end a loop over a bus, because a frame does not carry the \
+         number of gateways that it has passed there"
     )]
     Circle,
     /// The log has no frame.

@@ -4,7 +4,7 @@
 use crate::play::PlayedRun;
 use crate::scene::DemoScene;
 use crate::summary::{DemoSummary, RouteLine};
-use engine::{Fate, PortRow};
+use engine::{Fate, PortCount, PortRow};
 use gateway::config::GatewayConfig;
 use probe::{RunDescription, RunResults};
 use report::run::{BusRow, FrameAccount, RouteRow, RunData};
@@ -20,11 +20,11 @@ pub(crate) struct Provenance<'a> {
 
 const STAMP: &str = "end of frame: the end of its seventh recessive bit, before the intermission";
 
-const BLIND: &str = "Bus time knows no processing: the gateway reacts in no time at all, and its \
+const BLIND: &str = "Bus time does not include processing: the gateway reacts at once, and its \
 latency is queueing and arbitration only. The bus model has no propagation delay, no oscillator \
 tolerance and no overload frames. Processing time is this machine's, taken from the monotonic \
 clock around one step of the gateway, the embedded bus's ports and the demo's taps included, and \
-shared out evenly among the frames of that step; it says nothing about drivers and interrupts.";
+shared out evenly among the frames of that step; it does not include drivers and interrupts.";
 
 /// Returns all data that the page shows.
 pub(crate) fn data(
@@ -112,19 +112,10 @@ fn words(description: &str) -> String {
 }
 
 fn stopped(line: &RouteLine) -> Vec<(String, u64)> {
-    [
-        ("dropped by rule", line.dropped_by_rule),
-        ("dropped by rate", line.dropped_by_rate),
-        ("refused by a full queue", line.refused),
-        ("displaced from a full queue", line.displaced),
-        ("expired in the queue", line.expired),
-        ("waiting at the end", line.waiting),
-        ("hop limit, length, ID, undeliverable, lost", line.other),
-    ]
-    .into_iter()
-    .filter(|&(_, n)| n > 0)
-    .map(|(why, n)| (why.to_owned(), n))
-    .collect()
+    let reasons = line.stopped.iter().filter(|&(_, n)| n > 0);
+    reasons
+        .map(|(reason, n)| (reason.words().to_owned(), n))
+        .collect()
 }
 
 fn accounts(summary: &DemoSummary) -> Vec<FrameAccount> {
@@ -162,25 +153,18 @@ fn accounts(summary: &DemoSummary) -> Vec<FrameAccount> {
             total: count.received,
             parts: fates.filter(|&(_, n)| n > 0).collect(),
         });
-        let tx = &count.tx;
-        let copies = &count.copies;
+        let outcomes = PortCount::outcomes();
         accounts.push(FrameAccount {
             title: format!("copies for {name}"),
-            total: copies.offered,
-            parts: vec![
-                part("sent", tx.sent),
-                part("waiting at the end", tx.held),
-                part("accepted and lost", tx.lost),
-                part("expired in the queue", tx.expired),
-                part("displaced by newer frames", tx.displaced),
-                part("refused by a full queue", copies.refused),
-                part("undeliverable", copies.down + copies.unsupported),
-            ],
+            total: count.copies.offered,
+            parts: outcomes
+                .map(|counter| part(counter.words, counter.of(count)))
+                .collect(),
         });
     }
     let tester = &summary.tester;
     accounts.push(FrameAccount {
-        title: "what a tester would find that sees only the buses".to_owned(),
+        title: "what a tester that sees only the buses would find".to_owned(),
         total: frames.forwarded,
         parts: vec![
             part(
@@ -207,14 +191,14 @@ pub(crate) fn notes(summary: &DemoSummary) -> Vec<String> {
     notes.extend(summary.frames.unsent());
     if let Some(log) = &summary.log {
         if log.bad_lines > 0 {
-            let are = "lines of the log are no frames and were left out. The first of them:";
+            let are = "lines of the log are not frames and were left out. The first of them:";
             notes.push(format!("{} {are}", log.bad_lines));
         }
         notes.extend(log.first_bad.iter().cloned());
         if log.backwards > 0 {
             notes.push(format!(
-                "{} stamps of the log lay before the one of the line above; those frames were \
-                 sent with it.",
+                "{} time stamps of the log are earlier than that of the line above; these frames \
+                 were sent at the time of the line above.",
                 log.backwards
             ));
         }

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::observer::{Observation, PortObservers};
 use crate::play::PlayedRun;
 use crate::scene::DemoScene;
+use crate::stopped::StoppedCopies;
 use crate::traffic::{LogAccount, TesterSource};
 use engine::{CounterSnapshot, Fate, TxCounters};
 use frame::Nanos;
@@ -76,8 +77,8 @@ impl FrameSums {
         let lost = self.not_sent + self.waiting;
         (lost > 0).then(|| {
             format!(
-                "{lost} of {} frames never came to a bus: their sender's queue ran over, or they \
-                 waited to the end.",
+                "{lost} of {} frames never came to a bus: their sender's queue was full, or they \
+                 still waited at the end.",
                 self.released
             )
         })
@@ -100,20 +101,9 @@ pub struct RouteLine {
     pub out: u64,
     /// Frames and copies that were not sent: the sum of the numbers below.
     pub dropped: u64,
-    /// Dropped by a rule with the action drop.
-    pub dropped_by_rule: u64,
-    /// Dropped by the route's rate limit.
-    pub dropped_by_rate: u64,
-    /// Refused by a destination's full queue.
-    pub refused: u64,
-    /// Accepted by a destination's queue and displaced by newer ones.
-    pub displaced: u64,
-    /// Accepted by a destination's queue, where they waited for the longest time that is allowed.
-    pub expired: u64,
-    /// Accepted by a destination, and not yet sent when the run ended.
-    pub waiting: u64,
-    /// Other reasons: hop limit, length, ID out of range, undeliverable, lost on the bus.
-    pub other: u64,
+    /// The numbers by reason.
+    #[serde(flatten)]
+    pub stopped: StoppedCopies,
     /// End of frame to end of frame, less the outgoing frame's duration; bus time.
     pub latency_ns: Option<Quantiles>,
 }
@@ -186,30 +176,11 @@ impl DemoSummary {
         let routes = config.routes.routes.iter();
         let route_names: Vec<String> = routes.map(|r| r.name.clone()).collect();
         let name = |p: &route::PortId| names.get(usize::from(p.0)).cloned().unwrap_or_default();
-        let count = |i: usize, statuses: &[Status]| {
-            let of = |r: &&FrameRecord| r.route == Some(i as u16) && statuses.contains(&r.status);
-            records.iter().filter(of).count() as u64
-        };
         let routes = config.routes.routes.iter().enumerate().map(|(i, route)| {
             let of_route = || records.iter().filter(move |r| r.route == Some(i as u16));
-            let dropped_by_rule = count(i, &[Status::DroppedByRule]);
-            let dropped_by_rate = count(i, &[Status::DroppedByRate]);
-            let refused = count(i, &[Status::Refused]);
-            let out = count(i, &[Status::Delivered]);
             let all = of_route().count() as u64;
-            let displaced = count(i, &[Status::Displaced]);
-            let expired = count(i, &[Status::Expired]);
-            let waiting = count(i, &[Status::Waiting]);
-            let named = [
-                out,
-                dropped_by_rule,
-                dropped_by_rate,
-                refused,
-                displaced,
-                expired,
-                waiting,
-            ];
-            let other = all - named.iter().sum::<u64>();
+            let out = of_route().filter(|r| r.status == Status::Delivered);
+            let out = out.count() as u64;
             RouteLine {
                 name: route.name.clone(),
                 from: route.from.iter().map(name).collect(),
@@ -217,13 +188,7 @@ impl DemoSummary {
                 taken: snapshot.routes.get(i).map_or(0, |r| r.count.taken),
                 out,
                 dropped: all - out,
-                dropped_by_rule,
-                dropped_by_rate,
-                refused,
-                displaced,
-                expired,
-                waiting,
-                other,
+                stopped: StoppedCopies::of(of_route()),
                 latency_ns: quantiles(of_route().filter_map(FrameRecord::latency)),
             }
         });
@@ -338,13 +303,12 @@ impl DemoSummary {
         let ports = |of: fn(&TxCounters) -> u64| -> u64 {
             self.gateway.ports.iter().map(|p| of(&p.count.tx)).sum()
         };
-        let (displaced, expired) = (copies(Status::Displaced), copies(Status::Expired));
-        let what = "frames displaced at the gateway's ports = records of them";
-        same(what, ports(|tx| tx.displaced), displaced);
-        let what = "frames expired at the gateway's ports = records of them";
-        same(what, ports(|tx| tx.expired), expired);
-        let what = "frames held by the gateway's ports = records of frames that wait";
-        same(what, ports(|tx| tx.held), copies(Status::Waiting));
+        for reason in StoppedCopies::REASONS {
+            if let (Some(counter), Some(status)) = (reason.counter, reason.status) {
+                let what = format!("copies counted as {status} = records of them");
+                same(&what, ports(counter), copies(status));
+            }
+        }
         let unmatched = played
             .recorder
             .records

@@ -26,37 +26,24 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// [`EngineError::Outdated`] with the unused change, if it was made for another layout.
     pub fn apply(
         &mut self,
-        change: LayoutChange<R, T>,
+        mut change: LayoutChange<R, T>,
     ) -> Result<ChangeLeftover<R, T>, Unapplied<R, T>> {
-        if !Arc::ptr_eq(&change.old, &self.layout) {
+        if !Arc::ptr_eq(&change.old, &self.setup.layout) {
             return Err((EngineError::Outdated, Box::new(change)));
         }
-        let LayoutChange {
-            table,
-            memory,
-            layout,
-            mut slots,
-            mut routes,
-            options,
-            destinations,
-            route_goes_to,
-            mut gone,
-            mut rx,
-            mut tx,
-            interests,
-            ..
-        } = change;
-        let mut failed: Vec<(usize, PortError)> = Vec::new();
-        for (old, to) in self.routes.iter().zip(&route_goes_to) {
-            match to.and_then(|to| routes.get_mut(to)) {
-                Some(kept) => *kept = *old,
-                None => self.retired_routes.add(old),
+        // From here on, the change has the old setup, whose ports move to the new one.
+        core::mem::swap(&mut self.setup, &mut change.setup);
+        let old = &mut change.setup;
+        for (count, to) in old.routes.iter().zip(&change.route_goes_to) {
+            match to.and_then(|to| self.setup.routes.get_mut(to)) {
+                Some(kept) => *kept = *count,
+                None => self.retired_routes.add(count),
             }
         }
-        let old_ports = self.rx.drain(..).zip(self.tx.drain(..)).enumerate();
+        let old_ports = old.rx.drain(..).zip(old.tx.drain(..)).enumerate();
         for (i, (old_rx, old_tx)) in old_ports {
             let lane = PortHalves::join(old_rx, old_tx);
-            let slot = slots.iter_mut().find(|slot| slot.concerns(i));
+            let slot = change.slots.iter_mut().find(|slot| slot.concerns(i));
             let left = match slot {
                 Some(slot) => slot.offer(lane),
                 None => {
@@ -66,67 +53,49 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             };
             if let Some(lane) = left {
                 let then = lane.sent_so_far();
-                gone.push(LeavingPort::new(i, &self.layout, lane, then));
+                let leaving = LeavingPort::new(i, &old.layout, lane, then);
+                change.gone.push(leaving);
             }
         }
-        for lane in slots.drain(..).filter_map(PortSlot::into_lane) {
-            let (mut receiver, sender) = lane.split();
+        for lane in change.slots.drain(..).filter_map(PortSlot::into_lane) {
+            self.setup.push(lane);
+        }
+        let mut failed: Vec<(usize, PortError)> = Vec::new();
+        for (i, (receiver, interest)) in self.setup.rx.iter_mut().zip(&change.interests).enumerate()
+        {
             // It may have other destinations now.
             receiver.blocked = false;
-            rx.push(receiver);
-            tx.push(sender);
-        }
-        for (i, interest) in interests.iter().enumerate() {
-            if let Some(receiver) = rx.get_mut(i)
-                && receiver.state == PortState::Up
+            if receiver.state == PortState::Up
                 && let Err(error) = receiver.half.set_interest(interest)
             {
                 failed.push((i, error));
             }
         }
-        let removed = ChangeLeftover {
-            leaving: gone,
-            _table: core::mem::replace(&mut self.table, table),
-            _memory: core::mem::replace(&mut self.memory, memory),
-            _layout: core::mem::replace(&mut self.layout, layout),
-            _routes: core::mem::replace(&mut self.routes, routes),
-            _route_goes_to: route_goes_to,
-            _options: core::mem::replace(&mut self.options, options),
-            _destinations: core::mem::replace(&mut self.destinations, destinations),
-            _interests: interests,
-            _rx: core::mem::replace(&mut self.rx, rx),
-            _tx: core::mem::replace(&mut self.tx, tx),
-            _slots: slots,
-        };
-        self.note_who_is_held_back();
+        self.setup.note_held_back();
         self.reloads += 1;
         self.first = 0;
         // Ports that stay keep their held frames.
         self.holding = true;
         // A new port may have its interface down.
-        self.events |= self.rx.iter().any(CountedReceiver::has_news);
+        self.events |= self.setup.rx.iter().any(CountedReceiver::has_news);
         for (i, error) in failed {
             self.fail(i, &error);
         }
-        Ok(removed)
+        Ok(ChangeLeftover {
+            leaving: core::mem::take(&mut change.gone),
+            _rest: change,
+        })
     }
 
     /// Records the fates of frames that the port of this name held when a change removed it: at the
     /// port that continues it, otherwise at the retired ones.
     pub fn settle(&mut self, name: &str, settled: SettledFrames) {
-        let at = self.layout.ports.iter().position(|port| port == name);
-        let tx = match at.and_then(|at| self.tx.get_mut(at)) {
+        let at = self.setup.layout.ports.iter().position(|port| port == name);
+        let tx = match at.and_then(|at| self.setup.tx.get_mut(at)) {
             Some(port) => &mut port.past.tx,
             None => &mut self.retired_ports.tx,
         };
-        let SettledFrames {
-            sent,
-            lost,
-            expired,
-        } = settled;
-        tx.held = tx.held.saturating_sub(sent + lost + expired);
-        tx.sent += sent;
-        tx.lost += lost;
-        tx.expired += expired;
+        tx.held = tx.held.saturating_sub(settled.gone());
+        tx.add(&settled);
     }
 }

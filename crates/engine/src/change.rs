@@ -1,21 +1,18 @@
 //! The change from one routing table and set of ports to the next, prepared outside the worker.
 
-use crate::batch::{CopyOptions, copy_options};
-use crate::counters::RouteCount;
 use crate::error::{EngineError, PortError};
 use crate::half::{Receive, Transmit};
-use crate::lane::{CountedReceiver, CountedTransmitter, NamedPort, PortHalves, SettledFrames};
+use crate::lane::{NamedPort, PortHalves, SettledFrames};
 use crate::layout::{CounterNames, interest};
 use crate::report::TxCounters;
-use crate::room::{Destination, destinations};
+use crate::setup::EngineSetup;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{FrameInterest, Routes, RoutingTable, TableMemory};
+use route::{FrameInterest, Routes, RoutingTable};
 
 /// The treatment of one port of the new layout by a change.
 pub enum PortChange<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
@@ -75,18 +72,12 @@ impl<R: Receive, T: Transmit> PortSlot<R, T> {
 /// it needs is allocated here, outside the worker.
 pub struct LayoutChange<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) old: Arc<CounterNames>,
-    pub(crate) table: Arc<RoutingTable>,
-    pub(crate) memory: TableMemory,
-    pub(crate) layout: Arc<CounterNames>,
+    /// The new ports and routes, without the halves of ports; the old ones after the change.
+    pub(crate) setup: EngineSetup<R, T>,
     pub(crate) slots: Vec<PortSlot<R, T>>,
-    pub(crate) routes: Vec<RouteCount>,
-    pub(crate) options: Vec<CopyOptions>,
-    pub(crate) destinations: Vec<Vec<Destination>>,
     /// For each old route: the new route that continues it.
     pub(crate) route_goes_to: Vec<Option<usize>>,
     pub(crate) gone: Vec<LeavingPort<R, T>>,
-    pub(crate) rx: Vec<CountedReceiver<R>>,
-    pub(crate) tx: Vec<CountedTransmitter<T>>,
     pub(crate) interests: Vec<FrameInterest>,
 }
 
@@ -128,28 +119,21 @@ impl<R: Receive, T: Transmit> LayoutChange<R, T> {
             };
             slots.push(slot);
         }
-        let layout = CounterNames::new(names, &table, routes)?;
-        let new_routes = index(&layout.routes);
+        let setup = EngineSetup::new(names, table, routes)?;
+        let new_routes = index(&setup.layout.routes);
         let route_goes_to = old
             .routes
             .iter()
             .map(|name| new_routes.get(name.as_str()).copied())
             .collect();
         let interests = (0..slots.len())
-            .map(|port| interest(&table, port))
+            .map(|port| interest(&setup.table, port))
             .collect();
         Ok(Self {
             old: Arc::clone(old),
-            memory: table.memory(),
-            table,
-            routes: vec![RouteCount::default(); layout.routes.len()],
-            options: copy_options(routes),
-            destinations: destinations(routes, slots.len()),
             route_goes_to,
             gone: Vec::with_capacity(old.ports.len()),
-            rx: Vec::with_capacity(slots.len()),
-            tx: Vec::with_capacity(slots.len()),
-            layout: Arc::new(layout),
+            setup,
             slots,
             interests,
         })
@@ -158,7 +142,7 @@ impl<R: Receive, T: Transmit> LayoutChange<R, T> {
     /// Returns the layout after the change.
     #[must_use]
     pub fn layout(&self) -> &Arc<CounterNames> {
-        &self.layout
+        &self.setup.layout
     }
 }
 
@@ -171,17 +155,8 @@ fn index(names: &[String]) -> BTreeMap<&str, usize> {
 pub struct ChangeLeftover<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     /// Ports that are no longer in the layout.
     pub leaving: Vec<LeavingPort<R, T>>,
-    pub(crate) _table: Arc<RoutingTable>,
-    pub(crate) _memory: TableMemory,
-    pub(crate) _layout: Arc<CounterNames>,
-    pub(crate) _routes: Vec<RouteCount>,
-    pub(crate) _route_goes_to: Vec<Option<usize>>,
-    pub(crate) _options: Vec<CopyOptions>,
-    pub(crate) _destinations: Vec<Vec<Destination>>,
-    pub(crate) _interests: Vec<FrameInterest>,
-    pub(crate) _rx: Vec<CountedReceiver<R>>,
-    pub(crate) _tx: Vec<CountedTransmitter<T>>,
-    pub(crate) _slots: Vec<PortSlot<R, T>>,
+    /// The old setup, and what the change needed.
+    pub(crate) _rest: LayoutChange<R, T>,
 }
 
 /// A port that a change removed, with the frames that it still holds.

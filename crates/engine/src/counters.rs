@@ -1,36 +1,68 @@
 //! The worker's counters: plain numbers in its own memory, without atomics or locks.
 
-use crate::fate::{Fates, Stops};
+use crate::definition::CounterRole::{Lost, Other};
+use crate::definition::{CounterDefinition, counters};
+use crate::fate::{Fate, Fates, Stops};
 use crate::report::{RxCounters, TxCounters};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use frame::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Counters of copies: one frame that a route sends to three ports is three copies. `offered` is
-/// counted before the port is asked, the others after it has answered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct CopyCounters {
-    /// Copies made.
-    pub offered: u64,
-    /// Copies that the port took. [`TxCounters`] count their further fate.
-    pub accepted: u64,
-    /// Copies that a full queue refused.
-    pub refused: u64,
-    /// Copies that were not delivered because the port is down, bus-off or out of service.
-    pub down: u64,
-    /// Copies that were not delivered because the port cannot carry this kind of frame.
-    pub unsupported: u64,
+counters! {
+    /// Counters of copies: one frame that a route sends to three ports is three copies. `offered`
+    /// is counted before the port is asked, the others after it has answered.
+    CopyCounters {
+        /// Copies made.
+        offered;
+        /// Copies that the port took. [`TxCounters`] count their further fate.
+        accepted;
+        /// Copies that a full queue refused.
+        refused;
+        /// Copies that were not delivered because the port is down, bus-off or out of service.
+        down;
+        /// Copies that were not delivered because the port cannot carry this kind of frame.
+        unsupported;
+    }
 }
 
 impl CopyCounters {
+    /// The definitions of the counters of copies at their port.
+    pub const DEFINITIONS: &'static [CounterDefinition] = &[
+        CounterDefinition::new(Other, "")
+            .column("offered")
+            .metric("cangate_port_copies")
+            .at(
+                "copies.offered",
+                "Copies of frames that routes offered to the port.",
+                |port| port.copies.offered,
+            ),
+        CounterDefinition::new(Lost, Fate::Refused.words())
+            .on_purpose(|port| port.tx.faults.refused)
+            .column(Fate::Refused.words())
+            .at(
+                "copies.refused",
+                "Copies that a full queue refused.",
+                |port| port.copies.refused,
+            ),
+        CounterDefinition::new(Lost, Fate::Undeliverable.words())
+            .column(Fate::Undeliverable.words())
+            .at(
+                "copies.down + copies.unsupported",
+                "Copies for a port that was down or out of service, or that cannot carry such a frame.",
+                |port| saturated(port.copies.undeliverable()),
+            ),
+    ];
+
+    /// Returns the number of copies by the answer of the port.
+    pub fn answers(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        self.iter().filter(|(key, _)| *key != "offered")
+    }
+
     /// Returns the number of copies that were answered.
     #[must_use]
     pub fn answered(&self) -> u128 {
-        [self.accepted, self.refused, self.down, self.unsupported]
-            .iter()
-            .map(|&n| u128::from(n))
-            .sum()
+        self.answers().map(|(_, number)| u128::from(number)).sum()
     }
 
     /// Returns the number of copies for a port that was down or cannot carry them.
@@ -38,14 +70,11 @@ impl CopyCounters {
     pub fn undeliverable(&self) -> u128 {
         u128::from(self.down) + u128::from(self.unsupported)
     }
+}
 
-    fn add(&mut self, other: &Self) {
-        self.offered += other.offered;
-        self.accepted += other.accepted;
-        self.refused += other.refused;
-        self.down += other.down;
-        self.unsupported += other.unsupported;
-    }
+/// Returns the number, or the highest one that fits: numbers may come from untrusted JSON.
+fn saturated(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
 
 /// Counters of a route.
@@ -114,6 +143,35 @@ pub struct PortCount {
 }
 
 impl PortCount {
+    /// The definition of the frames received.
+    pub const RECEIVED: CounterDefinition = CounterDefinition::new(Other, "")
+        .column("received")
+        .metric("cangate_port_received_frames")
+        .at("received", "Frames that the port handed over.", |port| {
+            port.received
+        });
+
+    /// Returns the definitions of all counters of a port: of the frames received, of the copies
+    /// offered, of the transmitting half, of the receiving half.
+    pub fn definitions() -> impl Iterator<Item = &'static CounterDefinition> {
+        let copies = CopyCounters::DEFINITIONS;
+        let halves = [TxCounters::DEFINITIONS, RxCounters::DEFINITIONS];
+        let rest = copies.iter().chain(halves.into_iter().flatten());
+        core::iter::once(&Self::RECEIVED).chain(rest)
+    }
+
+    /// Returns the definitions of the outcomes of copies that are offered to a port: those of the
+    /// copies that it took, losses last, then those of the copies that it did not take.
+    pub fn outcomes() -> impl Iterator<Item = &'static CounterDefinition> {
+        let tx = TxCounters::DEFINITIONS.iter();
+        let lost = |counter: &&CounterDefinition| counter.role == Lost;
+        let taken = tx.clone().filter(move |counter| !lost(counter));
+        taken
+            .chain(tx.filter(lost))
+            .chain(CopyCounters::DEFINITIONS)
+            .filter(|counter| counter.is_outcome())
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         self.received += other.received;
         self.reported += other.reported;

@@ -1,22 +1,21 @@
 //! Ports, a routing table and the counters between them, with a time that the caller passes in.
 
-use crate::batch::{CopyOptions, copy_options};
 use crate::counters::{EngineCounts, PortCount, PortState, RouteCount};
 use crate::error::{EngineError, PortError};
 use crate::event::HalfEvent;
 use crate::half::{Receive, Transmit};
-use crate::lane::{CountedReceiver, CountedTransmitter, NamedPort, PortHalves, count_port};
+use crate::lane::{CountedReceiver, NamedPort, PortHalves, count_port};
 use crate::layout::CounterNames;
-use crate::room::{Destination, destinations};
+use crate::room::Destination;
+use crate::setup::EngineSetup;
 use crate::snapshot::CounterSnapshot;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{Routes, RoutingTable, TableMemory};
+use route::{Routes, RoutingTable};
 
 /// Frames that one port may hand over in one [`Engine::step`] before the next port's turn.
 ///
@@ -64,15 +63,7 @@ pub struct StepResult {
 /// [`Change`](crate::LayoutChange) that opens it again, or on its own if its transmitting half
 /// returns a time for it ([`Transmit::retry_at`]: a log whose disk was full).
 pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
-    pub(crate) table: Arc<RoutingTable>,
-    pub(crate) memory: TableMemory,
-    pub(crate) layout: Arc<CounterNames>,
-    pub(crate) rx: Vec<CountedReceiver<R>>,
-    pub(crate) tx: Vec<CountedTransmitter<T>>,
-    pub(crate) routes: Vec<RouteCount>,
-    pub(crate) options: Vec<CopyOptions>,
-    /// Destinations of each port.
-    pub(crate) destinations: Vec<Vec<Destination>>,
+    pub(crate) setup: EngineSetup<R, T>,
     pub(crate) retired_ports: PortCount,
     pub(crate) retired_routes: RouteCount,
     pub(crate) reloads: u64,
@@ -99,20 +90,15 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         routes: &Routes,
     ) -> Result<Self, EngineError> {
         let names = ports.iter().map(|port| port.name.clone()).collect();
-        let layout = CounterNames::new(names, &table, routes)?;
-        let lanes: Vec<PortHalves<R, T>> = ports.into_iter().map(PortHalves::new).collect();
-        let destinations = destinations(routes, lanes.len());
-        let (rx, tx): (Vec<_>, Vec<_>) = lanes.into_iter().map(PortHalves::split).unzip();
-        let events = rx.iter().any(CountedReceiver::has_news);
-        let mut engine = Self {
-            memory: table.memory(),
-            table,
-            layout: Arc::new(layout),
-            rx,
-            tx,
-            routes: vec![RouteCount::default(); routes.routes.len()],
-            options: copy_options(routes),
-            destinations,
+        let mut setup = EngineSetup::new(names, table, routes)?;
+        for port in ports {
+            setup.push(PortHalves::new(port));
+        }
+        setup.note_held_back();
+        // Interfaces may be down from the start.
+        let events = setup.rx.iter().any(CountedReceiver::has_news);
+        Ok(Self {
+            setup,
             retired_ports: PortCount::default(),
             retired_routes: RouteCount::default(),
             reloads: 0,
@@ -121,11 +107,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             holding: false,
             retrying: false,
             at: 0,
-            // Interfaces may be down from the start.
             events,
-        };
-        engine.note_who_is_held_back();
-        Ok(engine)
+        })
     }
 
     /// Returns the same engine with another number of frames per port and step than [`BUDGET`]; at
@@ -149,7 +132,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         if self.holding {
             self.flush_held(now);
         }
-        let ports = self.rx.len();
+        let ports = self.setup.rx.len();
         for i in 0..ports {
             let turn = self.first + i;
             let from = if turn < ports { turn } else { turn - ports };
@@ -179,7 +162,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
 
     /// Takes a port out of service. This happens once to a port, so it may allocate.
     pub(crate) fn fail(&mut self, i: usize, error: &PortError) {
-        let (Some(rx), Some(tx)) = (self.rx.get_mut(i), self.tx.get_mut(i)) else {
+        let (Some(rx), Some(tx)) = (self.setup.rx.get_mut(i), self.setup.tx.get_mut(i)) else {
             return;
         };
         rx.before = core::mem::replace(&mut rx.state, PortState::Failed);
@@ -199,7 +182,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     #[cold]
     fn retry(&mut self, now: Nanos) {
         self.retrying = false;
-        for (rx, tx) in self.rx.iter_mut().zip(&mut self.tx) {
+        for (rx, tx) in self.setup.rx.iter_mut().zip(&mut self.setup.tx) {
             match tx.retry_at {
                 Some(at) if at <= now && rx.state == PortState::Failed => {
                     tx.retry_at = None;
@@ -224,7 +207,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                 deadline = Some(deadline.map_or(at, |d| d.min(at)));
             }
         };
-        for (rx, tx) in self.rx.iter().zip(&self.tx) {
+        for (rx, tx) in self.setup.rx.iter().zip(&self.setup.tx) {
             if rx.state == PortState::Up {
                 step.finished = false;
                 // A port that waits for room is checked when there may be some.
@@ -249,8 +232,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// [`StepResult::events`] indicates whether there is anything to report.
     pub fn events(&mut self, mut tell: impl FnMut(HalfEvent<'_>)) {
         self.events = false;
-        let halves = self.rx.iter_mut().zip(&mut self.tx);
-        for ((rx, tx), port) in halves.zip(&self.layout.ports) {
+        let halves = self.setup.rx.iter_mut().zip(&mut self.setup.tx);
+        for ((rx, tx), port) in halves.zip(&self.setup.layout.ports) {
             if let Some(why) = &tx.failure {
                 if !core::mem::replace(&mut tx.told, true) {
                     tell(HalfEvent::Failed { port, why });
@@ -274,13 +257,13 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// Returns the receiving halves from which frames may come before a destination has more room:
     /// all of them are worth waiting for.
     pub fn receiving(&self) -> impl Iterator<Item = &R> {
-        let up = self.rx.iter().filter(|rx| rx.is_asked());
+        let up = self.setup.rx.iter().filter(|rx| rx.is_asked());
         up.map(|rx| &rx.half)
     }
 
     /// Returns the transmitting halves that hold frames: room in these is worth waiting for.
     pub fn sending(&self) -> impl Iterator<Item = &T> {
-        let holding = self.tx.iter().filter(|tx| tx.held > 0);
+        let holding = self.setup.tx.iter().filter(|tx| tx.held > 0);
         holding.map(|tx| &tx.half)
     }
 
@@ -288,7 +271,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// those for which it returns true, because they are known to have no frames: this saves a
     /// system call for each.
     pub fn skip_once(&mut self, mut skip: impl FnMut(&R) -> bool) {
-        for rx in self.rx.iter_mut().filter(|rx| rx.is_asked()) {
+        for rx in self.setup.rx.iter_mut().filter(|rx| rx.is_asked()) {
             rx.skip = skip(&rx.half);
         }
     }
@@ -297,7 +280,11 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// turn in the next step: no other half is asked before it.
     #[inline]
     pub fn look_for(&mut self, mut has: impl FnMut(&R) -> bool) -> bool {
-        let found = self.rx.iter().position(|rx| rx.is_asked() && has(&rx.half));
+        let found = self
+            .setup
+            .rx
+            .iter()
+            .position(|rx| rx.is_asked() && has(&rx.half));
         if let Some(at) = found {
             self.first = at;
         }
@@ -307,12 +294,12 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// Ends the engine: all ports go out of service, and the frames that they still hold count as
     /// lost.
     pub fn close(&mut self) {
-        for tx in &mut self.tx {
+        for tx in &mut self.setup.tx {
             tx.in_service = false;
             tx.held = 0;
             tx.retry_at = None;
         }
-        for rx in &mut self.rx {
+        for rx in &mut self.setup.rx {
             if rx.state == PortState::Up {
                 rx.state = PortState::Closed;
             }
@@ -326,14 +313,14 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let up = |(rx, name): (&CountedReceiver<R>, &String)| {
             rx.state == PortState::Up && names.contains(name)
         };
-        !names.is_empty() && !self.rx.iter().zip(&self.layout.ports).any(up)
+        !names.is_empty() && !self.setup.rx.iter().zip(&self.setup.layout.ports).any(up)
     }
 
     /// Returns whether one of the ports of these names has failed. Then the rest of its input was
     /// not read.
     #[must_use]
     pub fn have_failed(&self, names: &[String]) -> bool {
-        let mut all = self.rx.iter().zip(&self.layout.ports);
+        let mut all = self.setup.rx.iter().zip(&self.setup.layout.ports);
         all.any(|(rx, name)| rx.state == PortState::Failed && names.contains(name))
     }
 
@@ -341,7 +328,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// more than [`StepResult::held`]: frames that wait for their bus count too.
     #[must_use]
     pub fn holds_any(&self) -> bool {
-        let in_service = self.tx.iter().filter(|tx| tx.in_service);
+        let in_service = self.setup.tx.iter().filter(|tx| tx.in_service);
         in_service.into_iter().any(|tx| tx.half.counters().held > 0)
     }
 
@@ -349,21 +336,22 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// one.
     #[must_use]
     pub fn leads_nowhere(&self) -> bool {
-        let mut all = self.destinations.iter().flatten().peekable();
-        let in_service = |to: &Destination| self.tx.get(to.port).is_some_and(|tx| tx.in_service);
+        let mut all = self.setup.destinations.iter().flatten().peekable();
+        let in_service =
+            |to: &Destination| self.setup.tx.get(to.port).is_some_and(|tx| tx.in_service);
         all.peek().is_some() && !all.any(in_service)
     }
 
     /// Returns whether a port has failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
-        self.rx.iter().any(|rx| rx.state == PortState::Failed)
+        self.setup.rx.iter().any(|rx| rx.state == PortState::Failed)
     }
 
     /// Returns the names of the ports and routes to which the counters belong, by index.
     #[must_use]
     pub fn layout(&self) -> &Arc<CounterNames> {
-        &self.layout
+        &self.setup.layout
     }
 
     /// Copies all counters into `counts`, whose vectors are reused. This is all that the worker
@@ -374,12 +362,12 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         counts.reloads = self.reloads;
         counts.ports.clear();
         counts.failures.clear();
-        for (rx, tx) in self.rx.iter().zip(&self.tx) {
+        for (rx, tx) in self.setup.rx.iter().zip(&self.setup.tx) {
             counts.ports.push(count_port(rx, tx));
             counts.failures.push(tx.failure.clone());
         }
         counts.routes.clear();
-        counts.routes.extend_from_slice(&self.routes);
+        counts.routes.extend_from_slice(&self.setup.routes);
         counts.retired_ports = self.retired_ports;
         counts.retired_routes = self.retired_routes;
     }
@@ -389,7 +377,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     pub fn snapshot(&self) -> CounterSnapshot {
         let mut counts = EngineCounts::default();
         self.count(&mut counts);
-        CounterSnapshot::new(&self.layout, &counts)
+        CounterSnapshot::new(&self.setup.layout, &counts)
     }
 
     /// Returns the ports' remarks, in addition to their counters, each with the port's name in
@@ -397,8 +385,13 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut all = Vec::new();
-        for (i, (rx, tx)) in self.rx.iter().zip(&self.tx).enumerate() {
-            let name = self.layout.ports.get(i).map_or("?", |name| name.as_str());
+        for (i, (rx, tx)) in self.setup.rx.iter().zip(&self.setup.tx).enumerate() {
+            let name = self
+                .setup
+                .layout
+                .ports
+                .get(i)
+                .map_or("?", |name| name.as_str());
             for remark in rx.half.remarks().into_iter().chain(tx.half.remarks()) {
                 all.push(format!("{name}: {remark}"));
             }

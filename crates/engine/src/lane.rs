@@ -75,16 +75,8 @@ pub(crate) struct CountedTransmitter<T> {
     base: TxCounters,
 }
 
-/// The fates of the frames that a removed port held.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SettledFrames {
-    /// Sent after all.
-    pub sent: u64,
-    /// Lost when the port was closed.
-    pub lost: u64,
-    /// Dropped, because they had waited too long.
-    pub expired: u64,
-}
+/// The counts of a removed port after its removal: the outcomes of the frames that it held.
+pub type SettledFrames = TxCounters;
 
 /// Both halves.
 pub(crate) struct PortHalves<R, T> {
@@ -167,15 +159,10 @@ impl<R: Receive, T: Transmit> PortHalves<R, T> {
         &self.tx.half
     }
 
-    /// Returns the fates of held frames since `then`; those that still wait are lost now.
+    /// Returns the outcomes of held frames since `then`; those that still wait are lost now.
     pub(crate) fn settle(mut self, then: &TxCounters) -> SettledFrames {
         self.tx.in_service = false;
-        let now = self.tx.counters();
-        SettledFrames {
-            sent: now.sent.saturating_sub(then.sent),
-            lost: now.lost.saturating_sub(then.lost),
-            expired: now.expired.saturating_sub(then.expired),
-        }
+        self.tx.counters().minus(then)
     }
 }
 
@@ -212,7 +199,7 @@ pub(crate) fn count_port<R: Receive, T: Transmit>(
         received: rx.received,
         reported: rx.reported,
         fates: rx.fates,
-        rx: rx.half.counters().since(&rx.base),
+        rx: rx.half.counters().minus(&rx.base),
         copies: tx.copies,
         tx: tx.counters(),
     };

@@ -1,7 +1,10 @@
 //! Results and counters of a half of a port.
 
-use crate::faults::FaultCounters;
-use serde::{Deserialize, Serialize};
+use crate::definition::CounterRole::{Held, Lost, Other, Sent, Taken};
+use crate::definition::{CounterDefinition, counters};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// The result of a call of [`Receive::receive`](crate::Receive::receive).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,131 +47,113 @@ pub enum TransmitRefusal {
     Unsupported,
 }
 
-/// Counters of a port's receiving side. Frames counted here never reached the gateway.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct RxCounters {
-    /// Frames that were lost because a receive queue was full: the socket's (SO_RXQ_OVFL), or the
-    /// controller's FIFO. SocketCAN's controllers report an overflow but not the number of lost
-    /// frames: each report counts as one.
-    pub overrun: u64,
-    /// Input that was not a valid frame: a bad line of a log, a short read.
-    pub malformed: u64,
-    /// Error frames of the controller that were received and not handed on.
-    pub error_frames: u64,
-    /// Number of times that the port was lost and opened again.
-    pub reopened: u64,
-    /// Frames that programs on this machine sent, if the port can distinguish them. They are among
-    /// the frames received.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub local: u64,
-    /// Faults that were injected on purpose.
-    #[serde(default, skip_serializing_if = "FaultCounters::is_none")]
-    pub faults: FaultCounters,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl RxCounters {
-    /// Returns the counts since the counters were at `base`.
-    #[must_use]
-    pub(crate) const fn since(&self, base: &Self) -> Self {
-        Self {
-            overrun: self.overrun.saturating_sub(base.overrun),
-            malformed: self.malformed.saturating_sub(base.malformed),
-            error_frames: self.error_frames.saturating_sub(base.error_frames),
-            reopened: self.reopened.saturating_sub(base.reopened),
-            local: self.local.saturating_sub(base.local),
-            faults: self.faults.since(&base.faults),
-        }
-    }
-
-    pub(crate) const fn add(&mut self, other: &Self) {
-        self.overrun += other.overrun;
-        self.malformed += other.malformed;
-        self.error_frames += other.error_frames;
-        self.reopened += other.reopened;
-        self.local += other.local;
-        self.faults.add(&other.faults);
+counters! {
+    /// Counters of a port's receiving side. Frames counted here never reached the gateway, except
+    /// those of `local`.
+    RxCounters in rx {
+        /// Frames that were lost because a receive queue was full: the socket's (SO_RXQ_OVFL), or
+        /// the controller's FIFO. SocketCAN's controllers report an overflow but not the number of
+        /// lost frames: each report counts as one.
+        overrun = CounterDefinition::new(Lost, "lost before the gateway saw them")
+            .column("overrun")
+            .metric("cangate_port_overrun_frames");
+        /// Input that was not a valid frame: a bad line of a log, a short read.
+        malformed = CounterDefinition::new(Lost, "left out: not valid frames (bad lines)")
+            .of_errors()
+            .column("bad input")
+            .metric("cangate_port_malformed_inputs");
+        /// Error frames of the controller that were received and not handed on.
+        error_frames = CounterDefinition::new(Other, "").of_errors()
+            .column("error frames")
+            .metric("cangate_port_error_frames");
+        /// Number of times that the port was lost and opened again.
+        reopened = CounterDefinition::new(Other, "")
+            .column("reopened")
+            .metric("cangate_port_reopenings");
+        /// Frames that programs on this machine sent, if the port can distinguish them. They are
+        /// among the frames received.
+        local [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_local_frames");
     }
 }
 
-/// Counters of a port's transmitting side: the fate of frames after
-/// [`Transmit::transmit`](crate::Transmit::transmit) took them. `taken + faults.duplicated = sent +
-/// lost + expired + displaced + held`, always.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct TxCounters {
-    /// Frames taken by [`Transmit::transmit`](crate::Transmit::transmit).
-    pub taken: u64,
-    /// Frames that were handed to the kernel, written to the file, or sent on the bus.
-    pub sent: u64,
-    /// Frames that were taken and then lost: interface gone or down, bus-off, one-shot failure, or
-    /// still waiting when the port failed or was closed.
-    pub lost: u64,
-    /// Frames that were taken and dropped, because they had waited for the port's maximum time.
-    #[serde(default)]
-    pub expired: u64,
-    /// Frames that were taken and dropped, because the queue was full and a newer frame took the
-    /// place.
-    #[serde(default)]
-    pub displaced: u64,
-    /// Frames that were taken and are still waiting.
-    pub held: u64,
-    /// Number of times that the other side had no room (ENOBUFS, a full ring) and the frame was
-    /// kept.
-    pub stalled: u64,
-    /// Faults that were injected on purpose.
-    #[serde(default, skip_serializing_if = "FaultCounters::is_none")]
-    pub faults: FaultCounters,
+counters! {
+    /// Counters of a port's transmitting side: the fate of frames after
+    /// [`Transmit::transmit`](crate::Transmit::transmit) took them. [`TxCounters::equation`] always
+    /// holds, where frames that were duplicated on purpose are among those taken.
+    TxCounters in tx {
+        /// Frames that the port took to send.
+        taken = CounterDefinition::new(Taken, "").metric("cangate_port_taken_frames");
+        /// Frames that were handed to the kernel, written to the file, or sent on the bus.
+        sent = CounterDefinition::new(Sent, "sent")
+            .column("sent")
+            .metric("cangate_port_sent_frames");
+        /// Frames that were taken and then lost: interface gone or down, bus-off, one-shot failure,
+        /// or still waiting when the port failed or was closed.
+        lost = CounterDefinition::new(Lost, "accepted and lost")
+            .on_purpose(|port| port.tx.faults.dropped)
+            .column("lost")
+            .metric("cangate_port_lost_frames");
+        /// Frames that were taken and dropped, because they had waited for the port's `max_age`.
+        expired [default] = CounterDefinition::new(Lost, "expired in a queue")
+            .column("expired")
+            .metric("cangate_port_expired_frames");
+        /// Frames that were taken and dropped, because the queue was full and a newer frame took
+        /// the place.
+        displaced [default] = CounterDefinition::new(Lost, "displaced by newer frames")
+            .column("displaced")
+            .metric("cangate_port_displaced_frames");
+        /// Frames that were taken and are still waiting.
+        held = CounterDefinition::new(Held, "waiting at the end")
+            .column("held")
+            .metric("cangate_port_held_frames");
+        /// Number of times that the other side had no room (ENOBUFS, a full ring) and the frame was
+        /// kept.
+        stalled = CounterDefinition::new(Other, "").metric("cangate_port_stalls");
+    }
 }
 
 impl TxCounters {
+    /// Returns the balance of a port, for people: `taken = sent + lost + …`.
+    #[must_use]
+    pub fn equation() -> String {
+        let outcomes = Self::DEFINITIONS
+            .iter()
+            .filter(|counter| counter.is_outcome());
+        let names: Vec<&str> = outcomes.map(CounterDefinition::name).collect();
+        format!("taken = {}", names.join(" + "))
+    }
+
+    /// Returns the sum of the outcomes of frames that were taken.
+    pub(crate) fn outcomes(&self) -> u128 {
+        let all = self.iter().zip(Self::DEFINITIONS);
+        let outcomes = all.filter(|(_, counter)| counter.is_outcome());
+        outcomes.map(|((_, number), _)| u128::from(number)).sum()
+    }
+
     /// Returns the number of frames whose end is known.
     #[must_use]
-    pub const fn gone(&self) -> u64 {
-        self.sent + self.lost + self.expired + self.displaced
+    pub fn gone(&self) -> u64 {
+        let gone = self.outcomes() - u128::from(self.held);
+        u64::try_from(gone).unwrap_or(u64::MAX)
     }
 
     /// Returns the counts since the counters were at `base`. `over`: the port will send nothing
     /// more, so the frames that it holds are lost.
     #[must_use]
     pub(crate) fn since(&self, base: &Self, over: bool) -> Self {
-        // Frames that were held at `base` are not counted here. They leave first, so the port's
-        // `sent`, `lost` and `held` at `base` count as one: gone.
-        let before = base.gone() + base.held;
-        let faults = self.faults.since(&base.faults);
-        let taken = self.taken.saturating_sub(base.taken);
-        let held = self.held.min(taken + faults.duplicated);
-        let lost = self.lost.saturating_sub(base.lost);
-        let gone = (self.gone() + self.held).saturating_sub(before);
-        let expired = self.expired.saturating_sub(base.expired);
-        let displaced = self.displaced.saturating_sub(base.displaced);
-        let (lost, held) = if over { (lost + held, 0) } else { (lost, held) };
-        Self {
-            taken,
-            sent: gone.saturating_sub(lost + expired + displaced + held),
-            lost,
-            expired,
-            displaced,
-            held,
-            stalled: self.stalled.saturating_sub(base.stalled),
-            faults,
+        // Frames that were held at `base` are not counted here. They leave first, so all outcomes
+        // at `base` count as one: gone.
+        let outcomes = u64::try_from(self.outcomes().saturating_sub(base.outcomes()));
+        let mut more = self.minus(base);
+        more.held = self.held.min(more.taken + more.faults.duplicated);
+        if over {
+            more.lost += core::mem::take(&mut more.held);
         }
-    }
-
-    pub(crate) const fn add(&mut self, other: &Self) {
-        self.taken += other.taken;
-        self.sent += other.sent;
-        self.lost += other.lost;
-        self.expired += other.expired;
-        self.displaced += other.displaced;
-        self.held += other.held;
-        self.stalled += other.stalled;
-        self.faults.add(&other.faults);
+        more.sent = 0;
+        more.sent = outcomes
+            .unwrap_or(u64::MAX)
+            .saturating_sub(more.gone() + more.held);
+        more
     }
 }

@@ -7,6 +7,7 @@ use crate::fate::FateSet;
 use crate::half::{Receive, Transmit};
 use crate::lane::CountedReceiver;
 use crate::passing::ReceiveStamp;
+use crate::setup::EngineSetup;
 use alloc::vec::Vec;
 use frame::Nanos;
 use route::{FrameArrival, PortId};
@@ -15,7 +16,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// Receives a batch from a port, decides about its frames, and flushes the ports that got some.
     /// Returns the number of frames, and whether more may be available immediately.
     pub(crate) fn take_batch(&mut self, from: usize, now: Nanos) -> (usize, bool) {
-        let Some(source) = self.rx.get_mut(from) else {
+        let Some(source) = self.setup.rx.get_mut(from) else {
             return (0, false);
         };
         if source.state != PortState::Up || core::mem::take(&mut source.skip) {
@@ -25,25 +26,10 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             return self.take_what_has_room(from, now);
         }
         let (frames, more) = self.hand_over(from, now, self.budget);
-        if frames > 0 || self.tx.get(from).is_some_and(|port| port.touched) {
+        if frames > 0 || self.setup.tx.get(from).is_some_and(|port| port.touched) {
             self.flush_touched(now);
         }
         (frames, more)
-    }
-
-    /// Records which ports are asked only for as many frames as a destination that makes them wait
-    /// has room for.
-    pub(crate) fn note_who_is_held_back(&mut self) {
-        let Self {
-            rx,
-            tx,
-            destinations,
-            ..
-        } = self;
-        for (source, to) in rx.iter_mut().zip(destinations) {
-            let mut to = to.iter().filter_map(|to| tx.get(to.port));
-            source.held_back = to.any(|port| port.half.makes_wait());
-        }
     }
 
     /// Does the same as [`Self::take_batch`] for a port whose frames can wait, or must wait: takes
@@ -68,7 +54,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             self.flush_touched(now);
         }
         let blocked = full && self.room_for(from) == 0;
-        if let Some(source) = self.rx.get_mut(from) {
+        if let Some(source) = self.setup.rx.get_mut(from) {
             source.blocked = blocked;
         }
         (frames, (more || full) && !blocked)
@@ -78,10 +64,18 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// its frames cannot wait, those destinations that make them wait. A destination with less room
     /// than a single frame may need counts as room for one frame whenever no frame waits there.
     fn room_for(&self, from: usize) -> usize {
-        let all = self.rx.get(from).is_some_and(|source| source.can_wait);
-        let to = self.destinations.get(from).map_or(&[][..], Vec::as_slice);
+        let all = self
+            .setup
+            .rx
+            .get(from)
+            .is_some_and(|source| source.can_wait);
+        let to = self
+            .setup
+            .destinations
+            .get(from)
+            .map_or(&[][..], Vec::as_slice);
         let room = to.iter().filter_map(|to| {
-            let port = self.tx.get(to.port).filter(|port| port.in_service)?;
+            let port = self.setup.tx.get(to.port).filter(|port| port.in_service)?;
             if !all && !port.half.makes_wait() {
                 return None;
             }
@@ -96,7 +90,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// Takes frames from a port and gives their copies to the destinations, without flushing these.
     #[inline]
     fn hand_over(&mut self, from: usize, now: Nanos, budget: usize) -> (usize, bool) {
-        let Self {
+        let EngineSetup {
             table,
             memory,
             rx,
@@ -104,7 +98,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             routes,
             options,
             ..
-        } = self;
+        } = &mut self.setup;
         let Some(source) = rx.get_mut(from) else {
             return (0, false);
         };
@@ -165,23 +159,23 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     }
 
     fn flush_touched(&mut self, now: Nanos) {
-        for i in 0..self.tx.len() {
-            if self.tx.get(i).is_some_and(|port| port.touched) {
+        for i in 0..self.setup.tx.len() {
+            if self.setup.tx.get(i).is_some_and(|port| port.touched) {
                 self.flush_one(i, now);
             }
         }
     }
 
     pub(crate) fn flush_held(&mut self, now: Nanos) {
-        for i in 0..self.tx.len() {
-            if self.tx.get(i).is_some_and(|port| port.held > 0) {
+        for i in 0..self.setup.tx.len() {
+            if self.setup.tx.get(i).is_some_and(|port| port.held > 0) {
                 self.flush_one(i, now);
             }
         }
     }
 
     fn flush_one(&mut self, i: usize, now: Nanos) {
-        let Some(port) = self.tx.get_mut(i) else {
+        let Some(port) = self.setup.tx.get_mut(i) else {
             return;
         };
         port.touched = false;

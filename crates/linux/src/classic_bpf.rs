@@ -62,12 +62,6 @@ impl ClassicInstruction {
         Self::of(libc::BPF_LD | libc::BPF_B | libc::BPF_ABS, place)
     }
 
-    /// Returns the load: A = the length of the packet.
-    #[must_use]
-    pub const fn load_length() -> Self {
-        Self::of(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0)
-    }
-
     /// Returns the operation: A &= `mask`.
     #[must_use]
     pub const fn and(mask: u32) -> Self {

@@ -69,13 +69,7 @@ impl Lab {
         })
     }
 
-    /// Returns whether such a system exists, so that nothing has to be fetched.
-    #[must_use]
-    pub fn has_debian(&self, packages: &[&str]) -> bool {
-        self.has_system(Architecture::Amd64, packages)
-    }
-
-    /// As [`Self::has_debian`], for one of several architectures.
+    /// Returns whether a system with these packages exists, so that nothing has to be fetched.
     pub(crate) fn has_system(&self, architecture: Architecture, packages: &[&str]) -> bool {
         let name = debian_name(architecture, &with_base(packages));
         self.cache.finished(&name).is_some()

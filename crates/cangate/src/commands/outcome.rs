@@ -47,7 +47,7 @@ pub(crate) fn of(
     balanced(process)?;
     let mut losses = process.losses();
     let rows = summary.stats.kernel.iter().flat_map(|part| &part.routes);
-    losses.undeliverable += rows.map(|row| u128::from(row.failed)).sum::<u128>();
+    losses.add_undeliverable(rows.map(|row| u128::from(row.failed)).sum());
     if until_end && !losses.is_none() {
         return Err(Failure::Ended {
             status: LOSS,

@@ -82,11 +82,6 @@ impl<R: Registers> CtuCanFd<R> {
         }
     }
 
-    /// Returns the registers of a core that is no longer needed.
-    pub fn into_registers(self) -> R {
-        self.registers
-    }
-
     fn get(&mut self, register: u32) -> u32 {
         self.registers.read32(register)
     }

@@ -113,11 +113,6 @@ impl<R: Registers> Sja1000<R> {
         }
     }
 
-    /// Returns the registers of a chip that is no longer needed.
-    pub fn into_registers(self) -> R {
-        self.registers
-    }
-
     fn get(&mut self, register: u32) -> u8 {
         self.registers.read8(register)
     }

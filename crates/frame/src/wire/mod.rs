@@ -63,10 +63,6 @@ pub const INTERMISSION_BITS: u32 = 3;
 /// sends again (ISO 11898-1, interframe space, suspend transmission; Bosch 3.2.5).
 pub const SUSPEND_BITS: u32 = 8;
 
-/// Bits of one node's error flag, dominant from an error-active and recessive from an
-/// error-passive node (ISO 11898-1, error frame; Bosch 3.2.3).
-pub const ERROR_FLAG_BITS: u32 = 6;
-
 /// The greatest number of dominant bits that error flags of several nodes form together: the last
 /// one starts when the first ends (Bosch 3.2.3).
 pub const ERROR_FLAGS_MAX_BITS: u32 = 12;
@@ -74,9 +70,6 @@ pub const ERROR_FLAGS_MAX_BITS: u32 = 12;
 /// Recessive bits after the error flags, the first of which ends the wait for the other nodes'
 /// flags (ISO 11898-1, error frame; Bosch 3.2.3).
 pub const ERROR_DELIMITER_BITS: u32 = 8;
-
-/// Bits of an overload frame: a flag of 6 and a delimiter of 8 (Bosch 3.2.4).
-pub const OVERLOAD_BITS: u32 = 14;
 
 /// Recessive bits that a node in bus-off must see before it takes part again: 128 times 11
 /// (ISO 11898-1, fault confinement; Bosch 8, rule 12).

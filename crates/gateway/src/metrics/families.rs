@@ -4,7 +4,7 @@ mod ports;
 
 use super::text::{MetricFamily, MetricKind, MetricSample};
 use crate::stats::{GatewayStats, InterfaceRow, KernelRow, NOT_ASKED_FOR};
-use engine::{CopyCounters, LinkState, PortCount, PortRow, RouteRow};
+use engine::{LinkState, RouteCount};
 
 /// A name, the meaning, and a function that reads the number.
 type Counter = (&'static str, &'static str, fn(&InterfaceRow) -> Option<u64>);
@@ -20,7 +20,6 @@ fn sample(labels: Labels, value: u64) -> MetricSample {
 fn family(
     name: &'static str,
     kind: MetricKind,
-    unit: &'static str,
     help: impl Into<String>,
     samples: Vec<MetricSample>,
 ) -> MetricFamily {
@@ -28,45 +27,33 @@ fn family(
     MetricFamily {
         name,
         kind,
-        unit,
         help,
         samples,
     }
 }
 
-/// Returns the running ports, and one row for all ports that reloads removed, so that sums add up.
-fn ports(stats: &GatewayStats) -> Vec<PortRow> {
-    let mut rows = stats.process.ports.clone();
-    let retired = stats.process.retired_ports;
-    if retired != PortCount::default() {
-        rows.push(PortRow {
-            name: "(retired)".to_owned(),
-            count: retired,
-            failure: None,
-        });
-    }
-    rows
+/// Returns the sums of what reloads removed, with the value of their label, so that sums over all
+/// labels still add up; `None` if nothing was counted.
+fn retired<C: Default + PartialEq>(count: &C) -> Option<(&'static str, &C)> {
+    (*count != C::default()).then_some(("(retired)", count))
 }
 
-fn routes(stats: &GatewayStats) -> Vec<RouteRow> {
-    let mut rows = stats.process.routes.clone();
-    let retired = stats.process.retired_routes;
-    if retired != engine::RouteCount::default() {
-        rows.push(RouteRow {
-            name: "(retired)".to_owned(),
-            count: retired,
-        });
+/// Returns a sample for each part of each row, with two labels: `of` is the row's name, `by` the
+/// part's key.
+fn parts<'c, C, P: Iterator<Item = (&'static str, u64)>>(
+    of: &'static str,
+    rows: &[(&str, &'c C)],
+    by: &'static str,
+    parts: impl Fn(&'c C) -> P,
+) -> Vec<MetricSample> {
+    let mut samples = Vec::new();
+    for &(name, count) in rows {
+        for (key, number) in parts(count) {
+            let labels = vec![(of, name.to_owned()), (by, key.to_owned())];
+            samples.push(sample(labels, number));
+        }
     }
-    rows
-}
-
-const fn answers(copies: &CopyCounters) -> [(&'static str, u64); 4] {
-    [
-        ("accepted", copies.accepted),
-        ("refused", copies.refused),
-        ("down", copies.down),
-        ("unsupported", copies.unsupported),
-    ]
+    samples
 }
 
 /// Returns the counter of the metrics server itself.
@@ -74,8 +61,7 @@ pub(super) fn slow_clients(number: u64) -> MetricFamily {
     family(
         "cangate_metrics_slow_clients",
         MetricKind::Counter,
-        "",
-        "Clients of the metrics that were sent away because they took too long.",
+        "Clients of the metrics that were disconnected because they took too long.",
         vec![sample(vec![], number)],
     )
 }
@@ -85,14 +71,12 @@ pub(super) fn families(stats: &GatewayStats, version: &str) -> Vec<MetricFamily>
         family(
             "cangate_build_info",
             MetricKind::Gauge,
-            "",
             "The program: always 1.",
             vec![sample(vec![("version", version.to_owned())], 1)],
         ),
         family(
             "cangate_uptime_seconds",
             MetricKind::Gauge,
-            "seconds",
             "Time since the gateway's start.",
             vec![MetricSample {
                 labels: vec![],
@@ -102,7 +86,6 @@ pub(super) fn families(stats: &GatewayStats, version: &str) -> Vec<MetricFamily>
         family(
             "cangate_last_step_timestamp_seconds",
             MetricKind::Gauge,
-            "seconds",
             "When the worker took its last step, as Unix time by the wall clock of the gateway's start.",
             vec![MetricSample {
                 labels: vec![],
@@ -112,77 +95,58 @@ pub(super) fn families(stats: &GatewayStats, version: &str) -> Vec<MetricFamily>
         family(
             "cangate_reloads",
             MetricKind::Counter,
-            "",
             "Reloads since the gateway's start.",
             vec![sample(vec![], stats.process.reloads)],
         ),
     ];
-    ports::of_ports(&ports(stats), &mut all);
-    of_routes(&routes(stats), &mut all);
+    ports::of_ports(stats, &mut all);
+    of_routes(stats, &mut all);
     of_kernel(stats, &mut all);
     of_interfaces(&stats.interfaces, &mut all);
     all
 }
 
-fn of_routes(rows: &[RouteRow], all: &mut Vec<MetricFamily>) {
-    let route = |row: &RouteRow| ("route", row.name.clone());
-    let each = |number: fn(&RouteRow) -> u64| -> Vec<MetricSample> {
+fn of_routes(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
+    let routes = stats.process.routes.iter();
+    let mut rows: Vec<(&str, &RouteCount)> =
+        routes.map(|row| (row.name.as_str(), &row.count)).collect();
+    rows.extend(retired(&stats.process.retired_routes));
+    let each = |number: fn(&RouteCount) -> u64| -> Vec<MetricSample> {
         rows.iter()
-            .map(|row| sample(vec![route(row)], number(row)))
+            .map(|(route, count)| sample(vec![("route", (*route).to_owned())], number(count)))
             .collect()
-    };
-    let by = |of: &dyn Fn(&RouteRow) -> Vec<(&'static str, u64)>, label: &'static str| {
-        let mut samples = Vec::new();
-        for row in rows {
-            for (word, number) in of(row) {
-                samples.push(sample(vec![route(row), (label, word.to_owned())], number));
-            }
-        }
-        samples
     };
     all.push(family(
         "cangate_route_taken_frames",
         MetricKind::Counter,
-        "frames",
         "Frames that the route took. taken = forwarded + stopped.",
-        each(|row| row.count.taken),
+        each(|count| count.taken),
     ));
     all.push(family(
         "cangate_route_forwarded_frames",
         MetricKind::Counter,
-        "frames",
         "Frames of which the route made copies.",
-        each(|row| row.count.forwarded),
+        each(|count| count.forwarded),
     ));
     all.push(family(
         "cangate_route_stopped_frames",
         MetricKind::Counter,
-        "frames",
         "Frames that the route took and did not send, by reason.",
-        by(
-            &|row| {
-                row.count
-                    .stopped
-                    .iter()
-                    .map(|(why, n)| (why.key(), n))
-                    .collect()
-            },
-            "reason",
-        ),
+        parts("route", &rows, "reason", |count| {
+            count.stopped.iter().map(|(why, n)| (why.key(), n))
+        }),
     ));
     all.push(family(
         "cangate_route_copies",
         MetricKind::Counter,
-        "",
         "Copies of frames that the route offered to ports.",
-        each(|row| row.count.copies.offered),
+        each(|count| count.copies.offered),
     ));
     all.push(family(
         "cangate_route_answers",
         MetricKind::Counter,
-        "",
-        "Copies that the route made, by the answer of the port that they were offered to.",
-        by(&|row| answers(&row.count.copies).to_vec(), "answer"),
+        "Copies that the route made, by the answer of the destination.",
+        parts("route", &rows, "answer", |count| count.copies.answers()),
     ));
 }
 
@@ -201,21 +165,18 @@ fn of_kernel(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_kernel_route_taken_frames",
         MetricKind::Counter,
-        "frames",
-        "Frames that a route in the kernel took. can-gw does not count all of them, so that there are none of it.",
+        "Frames that a route in the kernel took. can-gw does not count all of them, so its routes have no number.",
         each(|row| row.taken),
     ));
     all.push(family(
         "cangate_kernel_route_sent_frames",
         MetricKind::Counter,
-        "frames",
-        "Copies that outgoing interfaces took of a route in the kernel.",
+        "Copies that a route in the kernel made and an outgoing interface took.",
         each(|row| Some(row.sent)),
     ));
     all.push(family(
         "cangate_kernel_route_failed_frames",
         MetricKind::Counter,
-        "frames",
         "Copies that an outgoing interface did not take.",
         each(|row| Some(row.failed)),
     ));
@@ -223,8 +184,7 @@ fn of_kernel(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_kernel_restored",
         MetricKind::Counter,
-        "",
-        "Rules or programs that somebody else took out of the kernel, and that the gateway put back; what came in between was not routed.",
+        "Rules or programs that another process removed from the kernel and that the gateway put back. Frames that came in between were not routed.",
         restored
             .map(|part| sample(vec![("path", part.how.clone())], part.restored))
             .collect(),
@@ -240,7 +200,6 @@ fn of_kernel(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     all.push(family(
         "cangate_kernel_route_stopped_frames",
         MetricKind::Counter,
-        "frames",
         "Frames that a route in the kernel took and did not send, by reason.",
         stopped,
     ));
@@ -274,7 +233,6 @@ fn link_states(rows: &[InterfaceRow]) -> MetricFamily {
     family(
         "cangate_interface_state",
         MetricKind::Gauge,
-        "",
         "1 for the state that the interface is in, with that of its controller: up (error-active), error_warning, \
          error_passive, bus_off, down, gone.",
         rows.iter().filter_map(of).flatten().collect(),
@@ -294,7 +252,7 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
             .filter_map(|row| Some(sample(labels(row), number(row)?)))
             .collect()
     };
-    let counters: [Counter; 5] = [
+    let counters: [Counter; 14] = [
         (
             "cangate_interface_received_frames",
             "Frames that the port's Linux interface received, of all programs, since the port was opened.",
@@ -320,17 +278,6 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
             NOT_ASKED_FOR.explanation,
             |row| row.not_asked_for,
         ),
-    ];
-    for (name, help, number) in counters {
-        all.push(family(
-            name,
-            MetricKind::Counter,
-            "frames",
-            help,
-            each(number),
-        ));
-    }
-    let bytes: [Counter; 2] = [
         (
             "cangate_interface_received_bytes",
             "Payload of the frames that the interface received, of all programs.",
@@ -341,17 +288,6 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
             "Payload of the frames that the interface sent, of all programs.",
             |row| row.sent_bytes,
         ),
-    ];
-    for (name, help, number) in bytes {
-        all.push(family(
-            name,
-            MetricKind::Counter,
-            "bytes",
-            help,
-            each(number),
-        ));
-    }
-    let events: [Counter; 7] = [
         (
             "cangate_interface_receive_errors",
             "Errors that the driver counted on receiving.",
@@ -388,8 +324,8 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
             |row| Some(row.controller?.restarts),
         ),
     ];
-    for (name, help, number) in events {
-        all.push(family(name, MetricKind::Counter, "", help, each(number)));
+    for (name, help, number) in counters {
+        all.push(family(name, MetricKind::Counter, help, each(number)));
     }
     let gauges: [Counter; 2] = [
         (
@@ -404,6 +340,6 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
         ),
     ];
     for (name, help, number) in gauges {
-        all.push(family(name, MetricKind::Gauge, "", help, each(number)));
+        all.push(family(name, MetricKind::Gauge, help, each(number)));
     }
 }

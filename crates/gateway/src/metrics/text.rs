@@ -44,8 +44,6 @@ pub(super) struct MetricFamily {
     /// The name, without `_total`. It ends with the unit, if it has one.
     pub(super) name: &'static str,
     pub(super) kind: MetricKind,
-    /// The unit of what is counted.
-    pub(super) unit: &'static str,
     pub(super) help: String,
     pub(super) samples: Vec<MetricSample>,
 }
@@ -78,8 +76,20 @@ pub(super) fn render_with(
     text
 }
 
+impl MetricFamily {
+    /// Returns the unit of what is counted; empty if it has none.
+    fn unit(&self) -> &'static str {
+        let units = ["frames", "bytes", "seconds"];
+        let last = self.name.rsplit('_').next();
+        units
+            .into_iter()
+            .find(|unit| last == Some(unit))
+            .unwrap_or_default()
+    }
+}
+
 fn write(text: &mut String, family: &MetricFamily, form: TextForm) {
-    let MetricFamily { name, unit, .. } = *family;
+    let (name, unit) = (family.name, family.unit());
     let (kind, ending) = match family.kind {
         MetricKind::Counter => ("counter", "_total"),
         MetricKind::Gauge => ("gauge", ""),

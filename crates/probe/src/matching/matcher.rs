@@ -259,18 +259,6 @@ impl<K: Clone + Eq + Hash> FrameMatcher<K> {
         }
     }
 
-    /// Adds a frame that came out and has no key (too short for a number).
-    pub fn received_without_key(
-        &mut self,
-        tag: u64,
-        at: Nanos,
-        sink: &mut impl FnMut(MatchOutcome),
-    ) {
-        self.advance(at, sink);
-        self.counts.received += 1;
-        self.unexpected(tag, at, sink);
-    }
-
     fn unexpected(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(MatchOutcome)) {
         self.counts.unexpected += 1;
         sink(MatchOutcome::Unexpected { tag, at });

@@ -1,7 +1,7 @@
 //! The summary as tables on a terminal.
 
 use crate::counters::accounting;
-use ::demo::{DemoSummary, Quantiles, RouteLine};
+use ::demo::{DemoSummary, Quantiles, RouteLine, StoppedCopies};
 use comfy_table::Table;
 use console::columns::{WIDTH, fitted, width, wrapped};
 use console::table::{number, row, table};
@@ -23,32 +23,19 @@ pub(crate) fn render(summary: &DemoSummary) -> String {
     text
 }
 
-/// A reason why frames of a route did not go out: the head of the column, and the number.
-type Reason = (&'static str, fn(&RouteLine) -> u64);
-
 /// The maximum number of columns of 10 digits that fit on a line next to a route's name.
 const MOST_COLUMNS: usize = 5;
 
 /// Formats frames and latencies of each route: side by side if they fit, otherwise one below the
 /// other. Reasons for which no frame was stopped have no column.
 fn routes(all: &[RouteLine]) -> String {
-    let reasons: [Reason; 7] = [
-        ("rule", |r| r.dropped_by_rule),
-        ("rate", |r| r.dropped_by_rate),
-        ("full", |r| r.refused),
-        ("displaced", |r| r.displaced),
-        ("expired", |r| r.expired),
-        ("waiting", |r| r.waiting),
-        ("other", |r| r.other),
-    ];
-    let reasons: Vec<_> = reasons
-        .into_iter()
-        .filter(|(_, of)| all.iter().any(|r| of(r) > 0))
-        .collect();
+    let happened = |at: usize| all.iter().any(|r| r.stopped.at(at) > 0);
+    let reasons = StoppedCopies::REASONS.iter().enumerate();
+    let reasons: Vec<_> = reasons.filter(|(at, _)| happened(*at)).collect();
     let mut counts = vec!["in", "out"];
-    counts.extend(reasons.iter().map(|(name, _)| *name));
+    counts.extend(reasons.iter().map(|(_, reason)| reason.head));
     let counted = |r: &RouteLine| -> Vec<String> {
-        let stopped = reasons.iter().map(|(_, of)| number(of(r)));
+        let stopped = reasons.iter().map(|(at, _)| number(r.stopped.at(*at)));
         let both = [r.taken.to_string(), r.out.to_string()];
         both.into_iter().chain(stopped).collect()
     };
@@ -152,7 +139,7 @@ fn words(summary: &DemoSummary) -> Vec<String> {
     }
     if let Some(log) = &summary.log {
         text.push(format!(
-            "Log: {} frames of interfaces [{}]; {} lines that are no frames left out.",
+            "Log: {} frames of interfaces [{}]; {} lines left out that are not frames.",
             log.frames,
             log.interfaces.join(", "),
             log.bad_lines
@@ -166,7 +153,8 @@ fn words(summary: &DemoSummary) -> Vec<String> {
         text.extend(left_out.map(|(why, n)| format!("Not replayed: {n} {why}.")));
         if log.backwards > 0 {
             text.push(format!(
-                "{} stamps lay before the one of the line above; those frames were sent with it.",
+                "{} time stamps are earlier than that of the line above; these frames were sent at the time \
+                 of the line above.",
                 log.backwards
             ));
         }
@@ -220,13 +208,7 @@ mod tests {
             taken: n,
             out: n,
             dropped: n,
-            dropped_by_rule: n,
-            dropped_by_rate: 0,
-            refused: n,
-            displaced: 0,
-            expired: n,
-            waiting: 0,
-            other: n,
+            stopped: StoppedCopies([n, 0, n, 0, n, 0, n]),
             latency_ns: Some(Quantiles {
                 min: ns,
                 p50: ns,

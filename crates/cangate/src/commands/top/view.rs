@@ -72,16 +72,16 @@ fn places(area: Rect, ports: usize, routes: usize) -> (Rect, Rect) {
 const HELP: &str = "\
 s         sort by the next column: file, name, in, out, errors and stopped, lost
 r         reverse the order
-/         show only names with what is typed; Enter: done, Esc: all again
-p         pause: the screen stands still, the gateway does not
-Tab       move the other table: ▸ marks the one that moves
-↑ ↓       move by one row; PageUp, PageDown: by ten; Home: to the first row
+/         filter by name; Enter: done, Esc: clear the filter
+p         pause the screen; the gateway goes on
+Tab       switch to the other table: ▸ marks the one that scrolls
+↑ ↓       scroll by one row; PageUp, PageDown: by ten; Home: to the first row
 h ?       this page; any key goes back
 q Esc ^C  quit
 
 RECV, SENT: frames a second. ERRORS: errors of a port. STOPPED: frames that a route
 took and did not send. LOST: frames that were lost, refused or not received for lack
-of room. WAITING: frames that a port holds now. ? is not known, · is none.";
+of room. WAITING: frames that a port holds now. ? means unknown, · means zero.";
 
 /// Limits scrolling to the end of the tables.
 fn keep_in_sight(app: &mut TopApp, tables: [(usize, Rect); 2], totals: [bool; 2]) {
@@ -325,10 +325,7 @@ fn route_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
 /// Returns the short help on the keys, as far as it fits.
 fn keys(app: &TopApp, width: u16) -> Line<'static> {
     if app.editing {
-        return Line::from(format!(
-            "names with: {}▏ (Enter: done, Esc: all)",
-            app.filter
-        ));
+        return Line::from(format!("filter: {}▏ (Enter: done, Esc: clear)", app.filter));
     }
     let back = if app.reverse { ", reversed" } else { "" };
     let filter = match app.filter.as_str() {

@@ -76,15 +76,13 @@ pub type Witness = Box<dyn FnMut(Token, FrameRef<'_>, GivenUp) + Send>;
 /// half holds can be overtaken and expire only if the half [gives it back](Transmit::recall);
 /// otherwise the half alone decides about it.
 ///
-/// Counters stay true, and every sum adds up: taken = sent + lost + expired + displaced + held.
+/// Counters stay true, and every sum adds up: [`TxCounters::equation`].
 pub struct QueuedTransmitter<H> {
     half: H,
     rules: QueueRules,
     waiting: WaitingFrames,
-    taken: u64,
-    lost: u64,
-    expired: u64,
-    displaced: u64,
+    /// Frames taken, and those that were given up here.
+    counters: TxCounters,
     witness: Option<Witness>,
 }
 
@@ -95,10 +93,7 @@ impl<H: Transmit> QueuedTransmitter<H> {
             half,
             waiting: WaitingFrames::new(&rules),
             rules,
-            taken: 0,
-            lost: 0,
-            expired: 0,
-            displaced: 0,
+            counters: TxCounters::default(),
             witness: None,
         }
     }
@@ -111,6 +106,13 @@ impl<H: Transmit> QueuedTransmitter<H> {
         self
     }
 
+    /// Removes a frame from the queue and counts it by its reason.
+    fn give_up(&mut self, place: WaitingPlace, why: GivenUp) {
+        self.tell(place, why);
+        self.waiting.remove(place);
+        self.count(why);
+    }
+
     #[inline]
     fn tell(&mut self, place: WaitingPlace, why: GivenUp) {
         if let Some(witness) = &mut self.witness
@@ -118,6 +120,15 @@ impl<H: Transmit> QueuedTransmitter<H> {
         {
             witness(token, frame, why);
         }
+    }
+
+    const fn count(&mut self, why: GivenUp) {
+        let counter = match why {
+            GivenUp::Expired => &mut self.counters.expired,
+            GivenUp::Displaced => &mut self.counters.displaced,
+            GivenUp::Lost => &mut self.counters.lost,
+        };
+        *counter += 1;
     }
 
     /// Returns the half behind the queue.
@@ -134,9 +145,7 @@ impl<H: Transmit> QueuedTransmitter<H> {
         while let Some((place, since)) = self.waiting.oldest()
             && now.saturating_sub(since) >= max_age
         {
-            self.tell(place, GivenUp::Expired);
-            self.waiting.remove(place);
-            self.expired += 1;
+            self.give_up(place, GivenUp::Expired);
         }
         let too_old = |since| now.saturating_sub(since) >= max_age;
         if self.waiting.lent_since().is_some_and(too_old) && self.half.recall() {
@@ -144,7 +153,7 @@ impl<H: Transmit> QueuedTransmitter<H> {
                 self.tell(place, GivenUp::Expired);
             }
             self.waiting.end_loan();
-            self.expired += 1;
+            self.count(GivenUp::Expired);
         }
     }
 
@@ -169,9 +178,7 @@ impl<H: Transmit> QueuedTransmitter<H> {
                 Ok(Accepted) => self.waiting.lend(place),
                 Err(TransmitRefusal::Full) => break,
                 Err(TransmitRefusal::Unsupported) => {
-                    self.tell(place, GivenUp::Lost);
-                    self.waiting.remove(place);
-                    self.lost += 1;
+                    self.give_up(place, GivenUp::Lost);
                 }
                 Err(TransmitRefusal::Down) => {
                     self.lose_all();
@@ -187,9 +194,7 @@ impl<H: Transmit> QueuedTransmitter<H> {
     /// half.
     fn lose_all(&mut self) {
         while let Some((place, _)) = self.waiting.oldest() {
-            self.tell(place, GivenUp::Lost);
-            self.waiting.remove(place);
-            self.lost += 1;
+            self.give_up(place, GivenUp::Lost);
         }
     }
 
@@ -222,14 +227,12 @@ impl<H: Transmit> Transmit for QueuedTransmitter<H> {
         }
         if self.waiting.room() == 0 {
             let place = self.displaced_by(&outgoing).ok_or(TransmitRefusal::Full)?;
-            self.tell(place, GivenUp::Displaced);
-            self.waiting.remove(place);
-            self.displaced += 1;
+            self.give_up(place, GivenUp::Displaced);
         }
         if !self.waiting.push(now, &outgoing) {
             return Err(TransmitRefusal::Full);
         }
-        self.taken += 1;
+        self.counters.taken += 1;
         Ok(Accepted)
     }
 
@@ -247,15 +250,12 @@ impl<H: Transmit> Transmit for QueuedTransmitter<H> {
     }
 
     fn counters(&self) -> TxCounters {
-        let half = self.half.counters();
-        TxCounters {
-            taken: self.taken,
-            lost: half.lost + self.lost,
-            expired: half.expired + self.expired,
-            displaced: half.displaced + self.displaced,
-            held: half.held + self.waiting.len() as u64,
-            ..half
-        }
+        let mut all = self.half.counters();
+        // What the half took, it took from this queue.
+        all.taken = 0;
+        all.held += self.waiting.len() as u64;
+        all.add(&self.counters);
+        all
     }
 
     fn room(&self) -> usize {

@@ -120,7 +120,7 @@ fn rows_are_sorted_and_filtered() {
     press(&mut app, "r");
     assert_eq!(order(&mut app), ["doors", "wheel", "torque"]);
     press(&mut app, "/ENGqs");
-    assert!(screen(&mut app, 80, 20).contains("names with: ENGqs"));
+    assert!(screen(&mut app, 80, 20).contains("filter: ENGqs"));
     app.press(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
     app.press(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
     press(&mut app, "\n");
