@@ -32,7 +32,7 @@ mod way;
 mod words;
 
 pub use choose::OptimiseFor;
-pub use config::{ReceiveBy, SocketCanConfig, TransmitBy};
+pub use config::{ReceiveBy, TransmitBy};
 pub use open::open;
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use settings::keys;
