@@ -27,8 +27,8 @@ use std::fmt::Display;
 /// `elsewhere { "WORD" "WORD" => "ADVICE"; }`. With `struct NAME(port: &str)`, the defaults can
 /// use `port`.
 ///
-/// The struct gets `key_specs()` for schemas and documents, `defaults()`, `read()`, and
-/// `check_words()`.
+/// The struct gets `NAMES`, `MISNOMERS`, `key_specs()` for schemas and documents, `defaults()`,
+/// `read()`, and `check_words()`.
 #[macro_export]
 macro_rules! settings {
     (
@@ -67,6 +67,10 @@ macro_rules! settings {
                 )*)*
                 $($($crate::KeyMisnomer::elsewhere(&[$($other),+], $advice),)*)?
             ];
+
+            /// The keys.
+            $vis const NAMES: &'static [&'static str] =
+                &[$($crate::plain_key(stringify!($key))),*];
 
             /// Returns the keys, for a schema or a document.
             #[must_use]

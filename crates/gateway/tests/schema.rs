@@ -6,6 +6,7 @@ use gateway::config::{keys, load, schema};
 use port::PortKinds;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Keys that the reader of every kind checks, to report that the kind has none of them.
@@ -38,6 +39,68 @@ fn keys_that_are_only_refused_are_refused() {
             assert!(refused, "{kind} {key}: {found:?}");
         }
     }
+}
+
+/// Returns the keys that the reader of a table knows: it lists them for a key like no other.
+fn known(text: &str) -> BTreeSet<String> {
+    let found = load(&SourceText::new("x", text), &PortKinds::standard()).unwrap_err();
+    let mut unknown = found
+        .iter()
+        .filter(|d| d.message.ends_with("has no key `0`"));
+    let hint = &unknown
+        .next()
+        .unwrap_or_else(|| panic!("{text}: {found:?}"))
+        .hint;
+    let names = hint.split('`').skip(1).step_by(2);
+    names.map(str::to_owned).collect()
+}
+
+/// Other keys are defined once. Operations have a list of keys beside their reader.
+#[test]
+fn the_reader_and_the_schema_have_the_same_keys_of_operations() {
+    let all = keys(&PortKinds::standard());
+    let ValueShape::List(routes) = &find(&all, "routes").shape else {
+        panic!("routes are a list");
+    };
+    let ValueShape::Table(routes) = &**routes else {
+        panic!("a route is a table");
+    };
+    let ValueShape::List(actions) = &find(routes, "do").shape else {
+        panic!("actions are a list");
+    };
+    let check = |shape: &ValueShape, write: &dyn Fn(&str) -> String| {
+        let (ValueShape::Table(keys) | ValueShape::OneKey(keys)) = shape else {
+            return 0;
+        };
+        let in_schema: BTreeSet<String> = keys.iter().map(|key| key.name.to_owned()).collect();
+        let text = format!("[[routes]]\ndo = [{}]\n", write("{ 0 = 1 }"));
+        assert_eq!(known(&text), in_schema, "{text}");
+        1
+    };
+    let mut tables = check(actions, &str::to_owned);
+    let ValueShape::OneKey(actions) = &**actions else {
+        panic!("an action has one key");
+    };
+    for action in actions {
+        tables += check(&action.shape, &|table| {
+            format!("{{ {} = {table} }}", action.name)
+        });
+        let ValueShape::Table(keys) = &action.shape else {
+            continue;
+        };
+        for key in keys {
+            // A profile is only read further if it names one of its keys.
+            tables += check(&key.shape, &|_| {
+                let table = "{ one_byte = 1, 0 = 1 }";
+                format!("{{ {} = {{ {} = {table} }} }}", action.name, key.name)
+            });
+        }
+    }
+    assert_eq!(
+        tables,
+        1 + 9 + 1,
+        "`do`, the tables of operations, and `profile`"
+    );
 }
 
 /// Checks a value against a schema of draft 7, as far as our schema uses it.

@@ -59,13 +59,12 @@ impl QueueSettings {
             return (!queueing.keys().is_empty()).then_some(queueing);
         }
         table.misnomers(Self::MISNOMERS);
-        for key in Self::key_specs() {
+        for key in Self::NAMES {
             // A kind may have such a key of its own.
-            if table.is_known(key.name) || table.get(key.name).is_none() {
+            if table.is_known(key) || table.get(key).is_none() {
                 continue;
             }
-            let (kind, key) = (settings.kind(), key.name);
-            let message = format!("ports of kind \"{kind}\" have no `{key}`");
+            let message = format!("ports of kind \"{}\" have no `{key}`", settings.kind());
             let hint = "kinds that have it are \"socketcan\" and \"bus\": only there, frames to send \
                         wait in a queue of this process";
             table.wrong(key, message, hint, found);

@@ -289,7 +289,7 @@ fn mistakes_are_named() {
         ),
         (
             "[ports.p]\nkind = 'shm'\ndevice = '0000:00:05.0'\npoll = '100ns'",
-            "this is too often",
+            "this interval is too short",
         ),
         (
             "[ports.can0]\nkind = 'socketcan'\nrestart = '1s'",

@@ -116,22 +116,12 @@ const FOR_GATEWAY: [&str; 8] = [
     "gateways", "options", "general", "global", "settings", "config", "daemon", "main",
 ];
 
+const IN_GATEWAY: &str = "it is a key of [gateway]: write that header above it";
+
 /// Keys of `[gateway]` and of other tables that were written at the top level of the file.
 pub(super) const TOP: &[KeyMisnomer] = &[
-    KeyMisnomer::elsewhere(
-        &[
-            "match",
-            "max_hops",
-            "control",
-            "metrics",
-            "realtime",
-            "offload",
-            "tap",
-            "exact",
-            "lock_memory",
-        ],
-        "it is a key of [gateway]: write that header above it",
-    ),
+    KeyMisnomer::elsewhere(ProcessOptions::NAMES, IN_GATEWAY),
+    KeyMisnomer::elsewhere(SearchOptions::NAMES, IN_GATEWAY),
     KeyMisnomer::elsewhere(
         &["limit", "limits", "rate", "rate_limit"],
         "a limit is a key of a route: `limit = \"100/s\"` under [[routes]]",

@@ -84,7 +84,7 @@ impl ShmSettings {
         let keys = ShmKeys::read(table, found);
         if keys.poll.is_some_and(|every| every < LEAST_POLL) {
             let hint = "use 1us or more; shorter intervals gain nothing here";
-            table.wrong("poll", "this is too often", hint, found);
+            table.wrong("poll", "this interval is too short", hint, found);
         }
         if keys.socket.is_some() && keys.device.is_some() {
             let message = "`socket` is for processes and `device` for virtual machines: a port has one of them";

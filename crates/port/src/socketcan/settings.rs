@@ -275,13 +275,8 @@ impl SetupKeys {
     /// Returns the settings of the interface; all other keys need `bitrate`.
     fn setup(self, table: &TomlTable<'_>, found: &mut Diagnostics) -> Option<LinkSetup> {
         let Some(bitrate) = self.bitrate else {
-            let others = [
-                "data_bitrate",
-                "sample_point",
-                "data_sample_point",
-                "restart",
-            ];
-            if !table.has("bitrate") && others.iter().any(|key| table.has(key)) {
+            let others = SetupKeys::NAMES.iter().any(|key| table.has(key));
+            if others && !table.has("bitrate") {
                 let hint = "add `bitrate`, such as \"500k\"; without it, the port uses the interface as it is";
                 table.missing("bitrate", hint, found);
             }

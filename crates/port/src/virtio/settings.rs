@@ -140,7 +140,7 @@ impl ControllerShare {
             table.wrong("bit_budget", message, "", found);
         }
         let Some(controller) = keys.controller else {
-            if ShareKeys::key_specs().iter().any(|key| table.has(key.name)) {
+            if ShareKeys::NAMES.iter().any(|key| table.has(key)) {
                 let hint = "add `controller = \"NAME\"`: rights, budgets and `coalesce` are those of a machine at a controller";
                 table.missing("controller", hint, found);
             }
