@@ -4,7 +4,7 @@ use crate::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
-/// A type of value that a key of [`settings!`](crate::settings) has.
+/// A type of value that a key of [`settings!`](crate::settings!) has.
 pub trait ReadKey<'t> {
     /// The value in Rust.
     type Value;

@@ -18,7 +18,7 @@ use std::fmt::Display;
 ///   that is wrong is reported, and the field keeps its default.
 /// * `value` and `default` replace what a document would say of the shape and of DEFAULT.
 /// * `needed`: the file must have the key; the hint is what to do, or empty.
-/// * `check`: the words of `cangate check` ([`CheckText`](crate::CheckText)).
+/// * `check`: the words of `cangate check` ([`CheckText`]).
 /// * `not`: words that users write for this key, because other tools use them, and advice that
 ///   follows "did you mean …?".
 ///

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-/// A key of a table. [`settings!`](crate::settings) makes it from the key's definition.
+/// A key of a table. [`settings!`](crate::settings!) makes it from the key's definition.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KeySpec {
     /// The key.

@@ -10,8 +10,27 @@ pub fn queue<'t>() -> impl ReadKey<'t, Value = u32> {
     read::integer(1..=LONGEST_QUEUE)
 }
 
+/// The error of a data phase with a lower bit rate than the nominal one.
+#[cfg(any(
+    feature = "bus",
+    feature = "direct",
+    feature = "chardev",
+    feature = "socketcan"
+))]
+pub(crate) const SLOW_DATA_PHASE: &str =
+    "the data phase cannot be slower than the arbitration phase";
+
+/// Returns the time from bus-off to the restart in ms, rounded up, as Linux's interfaces take it;
+/// 0: never.
+#[cfg(any(feature = "chardev", feature = "socketcan"))]
+pub(crate) fn restart_ms(time: Option<frame::Nanos>) -> u32 {
+    time.map_or(0, |ns| {
+        u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(u32::MAX)
+    })
+}
+
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
-pub(crate) use timing::{SLOW_DATA_PHASE, restart, restart_ms, sample_point};
+pub(crate) use timing::{restart, sample_point};
 
 /// Keys of controllers.
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
@@ -20,10 +39,6 @@ mod timing {
     use config::{Diagnostics, TomlValue, ValueShape};
     use frame::Nanos;
     use std::ops::RangeInclusive;
-
-    /// The error of a data phase with a lower bit rate than the nominal one.
-    pub(crate) const SLOW_DATA_PHASE: &str =
-        "the data phase cannot be slower than the arbitration phase";
 
     const SAMPLE_POINTS: RangeInclusive<f64> = 0.001..=0.999;
 
@@ -51,13 +66,5 @@ mod timing {
                 _ => value.duration(found).map(|time| Some(time.value)),
             },
         )
-    }
-
-    /// Returns the time from bus-off to the restart in ms, rounded up, as Linux's interfaces take
-    /// it; 0: never.
-    pub(crate) fn restart_ms(time: Option<Nanos>) -> u32 {
-        time.map_or(0, |ns| {
-            u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(u32::MAX)
-        })
     }
 }
