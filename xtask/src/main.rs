@@ -8,6 +8,7 @@ mod checks;
 mod command;
 mod figures;
 mod fuzz;
+mod keys;
 mod lab;
 mod libtest;
 mod manual;
@@ -78,6 +79,10 @@ enum XtaskCommand {
     },
     /// Packages, sizes and memory of the gateway, with all features and with few
     Size,
+    /// Write the tables of keys in docs/gateway-toml.md, and docs/gateway.schema.json
+    ///
+    /// They are made from the definitions of the keys in the source.
+    Keys,
     /// Draw the pictures of the documents again, with the program; needs Chromium
     ///
     /// The tests compare docs/pictures with the program's output. After an intended change, this
@@ -134,6 +139,7 @@ fn run(task: XtaskCommand) -> anyhow::Result<bool> {
             package::run(&workspace, arch.unwrap_or(Architecture::host()))
         }),
         XtaskCommand::Size => report.step("size", || size::run(&workspace)),
+        XtaskCommand::Keys => report.step("keys", || keys::make(&workspace)),
         XtaskCommand::Pictures => report.step("pictures", || pictures::make(&workspace)),
         XtaskCommand::Promises => report.step("promises", || {
             let binaries = workspace.test_binaries()?;

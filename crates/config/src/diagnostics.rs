@@ -14,16 +14,6 @@ pub struct Diagnostics {
     errors: usize,
     left_out: usize,
     syntax: Vec<Range<usize>>,
-    heard: Option<Vec<ReadTable>>,
-}
-
-/// A table that was read to its end, and the keys that its reader requested, present or not.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReadTable {
-    /// The name of the table in messages.
-    pub place: String,
-    /// The keys.
-    pub keys: Vec<&'static str>,
 }
 
 impl Diagnostics {
@@ -31,32 +21,6 @@ impl Diagnostics {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Creates an empty collection that records which keys are requested. For tests, which compare
-    /// a schema with its reader.
-    #[must_use]
-    pub fn listening() -> Self {
-        Self {
-            heard: Some(Vec::new()),
-            ..Self::default()
-        }
-    }
-
-    /// Returns each table that was read to its end so far, if this collection is
-    /// [listening](Self::listening).
-    #[must_use]
-    pub fn heard(&self) -> &[ReadTable] {
-        self.heard.as_deref().unwrap_or_default()
-    }
-
-    pub(crate) fn hear(&mut self, place: &str, keys: &[&'static str]) {
-        if let Some(heard) = &mut self.heard {
-            heard.push(ReadTable {
-                place: place.to_owned(),
-                keys: keys.to_vec(),
-            });
-        }
     }
 
     /// Adds a diagnostic. Where the TOML syntax was broken already, further diagnostics about the

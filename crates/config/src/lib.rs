@@ -19,6 +19,9 @@
 //! assert!(text.contains("gateway.toml:1:9"));
 //! assert!(text.contains("did you mean `length`?"));
 //! ```
+//!
+//! A table whose keys are known beforehand is defined by [`settings!`]: each key once, with its
+//! field, type, default, reader, schema, misnomers, and row in a document.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
@@ -28,7 +31,9 @@ mod diagnostics;
 mod document;
 mod foreign;
 mod misnomer;
+pub mod read;
 mod render;
+mod settings;
 mod shape;
 mod source;
 mod suggest;
@@ -37,13 +42,21 @@ mod units;
 mod value;
 
 pub use diagnostic::{Diagnostic, Severity};
-pub use diagnostics::{Diagnostics, ReadTable};
+pub use diagnostics::Diagnostics;
 pub use document::TomlDocument;
 pub use misnomer::KeyMisnomer;
 pub use render::render;
+pub use settings::{CheckText, DefaultText, plain_key};
 pub use shape::{KeySpec, ValueShape};
 pub use source::{LARGEST_FILE, SourceText};
 pub use suggest::{did_you_mean, nearest};
 pub use table::TomlTable;
 pub use units::{UnitError, bitrate, duration, hex_bytes, rate, size};
-pub use value::{SpannedValue, TomlValue};
+pub use value::{SpannedValue, TomlValue, word_of};
+
+/// Names for the code that [`settings!`] makes, also in crates without the standard library.
+#[doc(hidden)]
+pub mod private {
+    pub use std::string::String;
+    pub use std::vec::Vec;
+}

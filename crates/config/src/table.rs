@@ -57,8 +57,7 @@ impl<'t> TomlTable<'t> {
     /// Returns whether the table has this key, and none of the keys in `of`.
     #[must_use]
     pub fn is_instead(&self, key: &str, of: &[&str]) -> bool {
-        let has = |key: &str| self.entries.contains_key(key);
-        has(key) && !of.iter().any(|key| has(key))
+        self.has(key) && !of.iter().any(|key| self.has(key))
     }
 
     /// Reports, at a key, that the whole file is of another kind.
@@ -171,6 +170,30 @@ impl<'t> TomlTable<'t> {
     pub fn is_misnamed(&self, key: &str) -> bool {
         let mut names = self.entries.keys().map(|name| plain(name.get_ref()));
         names.any(|name| self.misnomer(&name).is_some_and(|m| m.key == key))
+    }
+
+    /// Reports an error at the value of a key, or at the table if the key is absent.
+    pub fn wrong(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+        found: &mut Diagnostics,
+    ) {
+        found.push(Diagnostic::error(self.value_span(key), message).hint(hint));
+    }
+
+    /// Returns the place of the value of a key, or of the table if the key is absent.
+    #[must_use]
+    pub fn value_span(&self, key: &str) -> Range<usize> {
+        let value = self.entries.get(key);
+        value.map_or_else(|| self.span(), Spanned::span)
+    }
+
+    /// Returns whether the table has this key.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
     }
 
     /// Returns the place of a key, for messages about the key instead of its value.
@@ -289,7 +312,6 @@ impl<'t> TomlTable<'t> {
 
     /// Reports the keys that no getter requested, each with the one that may have been meant.
     pub fn finish(self, found: &mut Diagnostics) {
-        found.hear(&self.place, &self.known);
         for (key, _) in self.entries {
             let name: &str = key.get_ref();
             if self.known.contains(&name) || self.reported.iter().any(|known| known == name) {

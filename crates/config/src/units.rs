@@ -69,7 +69,7 @@ pub fn bitrate(text: &str) -> Result<u32, UnitError> {
     };
     scaled(number.trim_end(), factor)
         .and_then(|n| u32::try_from(n).ok())
-        .ok_or_else(|| error(format!("`{text}` is no bit rate"), BITRATE))
+        .ok_or_else(|| error(format!("`{text}` is not a valid bit rate"), BITRATE))
 }
 
 /// Parses bytes: `65536`, `64k`, `100M`, `2G` (powers of 1000, also as `100MB`), `1MiB` (powers of
@@ -93,7 +93,7 @@ pub fn size(text: &str) -> Result<u64, UnitError> {
     let factor = UNITS.iter().chain(&BINARY).find(|(name, _)| *name == plain);
     factor
         .and_then(|&(_, factor)| scaled(number, factor))
-        .ok_or_else(|| error(format!("`{text}` is no number of bytes"), SIZE))
+        .ok_or_else(|| error(format!("`{text}` is not a valid number of bytes"), SIZE))
 }
 
 /// Parses a time and returns it in nanoseconds: `250ns`, `100us`, `20ms`, `1.5s`, `2min`, `1h`. A
@@ -123,7 +123,7 @@ pub fn duration(text: &str) -> Result<u64, UnitError> {
         }
         break;
     }
-    Err(error(format!("`{text}` is no time"), DURATION))
+    Err(error(format!("`{text}` is not a valid time"), DURATION))
 }
 
 /// Parses a rate as a number and a time in nanoseconds: `100/s`, `20/100ms`.
@@ -131,7 +131,7 @@ pub fn duration(text: &str) -> Result<u64, UnitError> {
 /// # Errors
 /// [`UnitError`] where it is not a rate, or where the number or the time is 0.
 pub fn rate(text: &str) -> Result<(u32, u64), UnitError> {
-    let bad = || error(format!("`{}` is no rate", text.trim()), RATE);
+    let bad = || error(format!("`{}` is not a valid rate", text.trim()), RATE);
     let (count, time) = text.split_once('/').ok_or_else(bad)?;
     let count: u32 = count.trim().parse().map_err(|_| bad())?;
     let time = duration(time).map_err(|_| bad())?;
@@ -160,7 +160,7 @@ pub fn hex_bytes(text: &str) -> Result<Vec<u8>, UnitError> {
             continue;
         }
         let Some(digit) = c.to_digit(16) else {
-            return Err(error(format!("`{c}` is no hex digit"), HEX));
+            return Err(error(format!("`{c}` is not a hex digit"), HEX));
         };
         let digit = digit as u8;
         match high.take() {

@@ -14,6 +14,13 @@ pub struct SpannedValue<T> {
     pub span: Range<usize>,
 }
 
+/// Returns the word of a value in a list of names as [`TomlValue::one_of`] takes it; empty if the
+/// list lacks the value.
+pub fn word_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
+    let named = names.iter().find(|(_, named)| named == value);
+    named.map_or("", |(word, _)| word)
+}
+
 impl<T> SpannedValue<T> {
     /// Returns another value at the same place.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> SpannedValue<U> {
@@ -39,6 +46,12 @@ impl<'t> TomlValue<'t> {
             span: value.span(),
             name,
         }
+    }
+
+    /// Returns the key, or the key of the list that it is in.
+    #[must_use]
+    pub fn name(&self) -> &'t str {
+        self.name
     }
 
     /// Returns its place.
@@ -203,7 +216,7 @@ impl<'t> TomlValue<'t> {
                     bounds.start(),
                     bounds.end()
                 );
-                f.push(Diagnostic::error(self.span(), message).label("outside of that"));
+                f.push(Diagnostic::error(self.span(), message).label("out of range"));
                 None
             }
         }
@@ -232,7 +245,7 @@ impl<'t> TomlValue<'t> {
             return match u8::from_str_radix(text, 16) {
                 Ok(byte) if digits => Some(self.at(byte)),
                 _ => {
-                    let message = format!("`{}`: `{text}` is no byte in hex", self.name);
+                    let message = format!("`{}`: `{text}` is not a valid byte in hex", self.name);
                     self.wrong(message, "write two hex digits, such as \"0F\"", found);
                     None
                 }
@@ -356,7 +369,7 @@ impl<'t> TomlValue<'t> {
                 .filter_map(|(i, v)| TomlValue::new(self.name, v).table(numbered(i), found))
                 .collect(),
             DeValue::Table(entries) => {
-                let d = Diagnostic::error(self.span(), format!("`{key}` is a list of tables"))
+                let d = Diagnostic::error(self.span(), format!("`{key}` must be a list of tables"))
                     .hint(format!("write the header with two brackets: [[{key}]]"));
                 found.push(d);
                 vec![TomlTable::new(entries, self.span(), numbered(0))]

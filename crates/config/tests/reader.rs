@@ -99,7 +99,7 @@ fn one_bracket_too_few() {
     assert_eq!(
         messages,
         one(
-            "`routes` is a list of tables",
+            "`routes` must be a list of tables",
             "write the header with two brackets: [[routes]]",
             "[routes]"
         )

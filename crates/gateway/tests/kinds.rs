@@ -179,10 +179,7 @@ fn options(folder: &std::path::Path) -> RunOptions {
     RunOptions {
         file: Some(folder.join("kinds.toml")),
         until_end: true,
-        strict: false,
-        signals: false,
-        service: None,
-        persist: false,
+        ..RunOptions::default()
     }
 }
 

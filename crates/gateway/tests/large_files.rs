@@ -31,7 +31,7 @@ fn a_million_routes_load_and_one_more_does_not() {
     let errors = load(&source, &PortKinds::standard()).unwrap_err();
     assert_eq!(
         errors[0].message,
-        "1000001 routes are too many: 1000000 is the most"
+        "the file has 1000001 routes; the maximum is 1000000"
     );
 }
 

@@ -201,6 +201,6 @@ fn files_of_another_kind_are_named() {
     assert_eq!(message, "this is a DBC, not TOML");
     assert!(hint.contains("--from-dbc"), "{hint}");
     let (_, message, hint, _) = only("[buses.a]\nbitrate = '500k'\n[[messages]]\nid = '123'\n");
-    assert_eq!(message, "this is a message set, no gateway file");
+    assert_eq!(message, "this is a message set, not a gateway file");
     assert!(hint.contains("cangate bound"), "{hint}");
 }

@@ -88,10 +88,8 @@ fn the_gateway() {
     let options = RunOptions {
         file: Some(file),
         until_end: std::env::var_os(UNTIL_END).is_some(),
-        strict: false,
         signals: true,
-        service: None,
-        persist: false,
+        ..RunOptions::default()
     };
     match run(config, &PortKinds::standard(), &options, &|said| {
         eprintln!("{}", said.notice);

@@ -157,14 +157,11 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     let kinds = PortKinds::standard().with(StickyKind(Arc::clone(&brake), Arc::clone(&opening)));
     let options = RunOptions {
         file: Some(at("g.toml")),
-        until_end: false,
-        strict: false,
-        signals: false,
         service: Some(ServiceContext {
             socket: at("notify").into(),
             watchdog: Some(Duration::from_millis(300)),
         }),
-        persist: false,
+        ..RunOptions::default()
     };
     let (config, _) = load(&SourceText::new("t", text.clone()), &kinds).unwrap();
     let gateway = std::thread::spawn(move || run(config, &kinds, &options, &|_| ()).unwrap());

@@ -35,6 +35,9 @@ const ON_SENDING: [Fault; 4] = [
     ("refuse", "refused", |c| &mut c.refuse),
 ];
 
+const RECEIVE: &str = "Faults on frames that come in: `drop`, `duplicate`, `corrupt`.";
+const TRANSMIT: &str = "Faults on frames that go out: `drop`, `duplicate`, `corrupt`, `refuse`.";
+
 impl PortFaults {
     /// Returns the key that [`PortFaults::parse`] reads.
     pub(crate) fn key() -> KeySpec {
@@ -52,15 +55,17 @@ impl PortFaults {
             KeySpec::new(
                 "seed",
                 ValueShape::Integer(0..=i64::MAX),
-                "The same seed, port name and frames give the same faults.",
-            ),
-            KeySpec::new("receive", side(&ON_RECEIVING), "On frames that come in."),
-            KeySpec::new("transmit", side(&ON_SENDING), "On frames that go out."),
+                "The same seed, port name and frames give the same faults, on every machine.",
+            )
+            .value("from 0")
+            .default("0"),
+            KeySpec::new("receive", side(&ON_RECEIVING), RECEIVE).default("none"),
+            KeySpec::new("transmit", side(&ON_SENDING), TRANSMIT).default("none"),
         ];
         KeySpec::new(
             "faults",
             ValueShape::Table(keys),
-            "What is to go wrong on purpose; for tests.",
+            "Faults that the gateway injects on purpose; for tests.",
         )
     }
 
@@ -161,7 +166,7 @@ fn chance(table: &mut TomlTable<'_>, key: &'static str, found: &mut Diagnostics)
         Some(n) if (0.0..=1.0).contains(&n.value) => n.value,
         Some(_) => {
             let message = format!("`{key}` is a chance from 0 to 1");
-            value.wrong(message, "0.01 is one frame of a hundred", found);
+            value.wrong(message, "0.01 is one frame in a hundred", found);
             0.0
         }
         None => 0.0,

@@ -3,9 +3,7 @@
 use crate::opener::PortOpener;
 use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
-#[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
-use config::TomlValue;
-use config::{Diagnostics, KeySpec, TomlTable, ValueShape};
+use config::{Diagnostics, KeySpec, TomlTable};
 use frame::Kind;
 use std::any::Any;
 use std::fmt::Debug;
@@ -25,6 +23,12 @@ pub trait PortKind: Send + Sync {
     /// Returns the value of `kind` in `gateway.toml`.
     fn keyword(&self) -> &'static str;
 
+    /// Returns the name of the table of such ports: `ports`, in which `kind` is the keyword, or a
+    /// table of its own.
+    fn table(&self) -> &'static str {
+        "ports"
+    }
+
     /// Reads the keys of `[ports.NAME]`, all but `kind` and `faults`. Errors are added to `found`;
     /// the caller then only inspects the settings and never opens them.
     fn parse(
@@ -34,10 +38,16 @@ pub trait PortKind: Send + Sync {
         found: &mut Diagnostics,
     ) -> Arc<dyn PortSettings>;
 
-    /// Returns the keys that [`PortKind::parse`] reads and those of its transmit queue, for a
-    /// schema. A kind that returns `None` is described as a table with any keys.
+    /// Returns the keys that [`PortKind::parse`] reads, for a schema. A kind that returns `None` is
+    /// described as a table with any keys.
     fn keys(&self) -> Option<Vec<KeySpec>> {
         None
+    }
+
+    /// Returns whether its ports have a [transmit queue](PortSettings::transmit_queue), and so the
+    /// keys of [`QueueSettings`](crate::QueueSettings).
+    fn has_transmit_queue(&self) -> bool {
+        false
     }
 
     /// Checks the ports of this kind against one another: they have to agree on anything that
@@ -87,6 +97,14 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         None
     }
 
+    /// Returns the device, socket or other resource that no two ports can have; by default the
+    /// interface.
+    fn exclusive(&self) -> Option<ExclusiveResource> {
+        let hint = "use one port: a port both receives and sends";
+        self.interface()
+            .map(|name| ExclusiveResource::new(format!("interface {name}"), hint))
+    }
+
     /// Returns a description of the bus that the port is on, if other ports can be on the same one:
     /// a frame that one of them sends comes in at all the others, but not at itself.
     fn bus(&self) -> Option<String> {
@@ -129,6 +147,26 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
     /// `cangate run --until-end` waits for such ports.
     fn input_ends(&self) -> bool {
         false
+    }
+}
+
+/// A resource that only one port can have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExclusiveResource {
+    /// Its name in messages.
+    pub name: String,
+    /// What to do if two ports have it.
+    pub hint: &'static str,
+}
+
+impl ExclusiveResource {
+    /// Creates the resource of this name; see the fields.
+    #[must_use]
+    pub fn new(name: impl Into<String>, hint: &'static str) -> Self {
+        Self {
+            name: name.into(),
+            hint,
+        }
     }
 }
 
@@ -189,83 +227,4 @@ pub enum FileOrStream {
     Standard,
     /// A file; a relative path starts at the working directory.
     File(PathBuf),
-}
-
-/// Reads the key `queue`: the number of frames that can wait while the other side has no room, 1
-/// to [`LONGEST_QUEUE`].
-pub fn queue(table: &mut TomlTable<'_>, default: u32, found: &mut Diagnostics) -> u32 {
-    table
-        .integer("queue", 1..=i64::from(LONGEST_QUEUE), found)
-        .map_or(default, |n| n.value as u32)
-}
-
-/// Returns the key that [`queue()`] reads.
-#[must_use]
-pub fn queue_key(about: &'static str) -> KeySpec {
-    KeySpec::new(
-        "queue",
-        ValueShape::Integer(1..=i64::from(LONGEST_QUEUE)),
-        about,
-    )
-}
-
-/// Returns the keys of bit rates and sample points, which several kinds have; each kind reads them
-/// itself.
-#[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
-pub(crate) fn rate_keys() -> Vec<KeySpec> {
-    let point = || ValueShape::Number(0.001..=0.999);
-    vec![
-        KeySpec::new(
-            "bitrate",
-            ValueShape::Bitrate,
-            "Nominal bit rate, such as \"500k\".",
-        ),
-        KeySpec::new(
-            "data_bitrate",
-            ValueShape::Bitrate,
-            "Bit rate of the data phase, such as \"2M\"; with it, FD frames are taken and sent.",
-        ),
-        KeySpec::new(
-            "sample_point",
-            point(),
-            "Where in the bit the bus is sampled, such as 0.875.",
-        ),
-        KeySpec::new("data_sample_point", point(), "The same for the data phase."),
-        KeySpec::new(
-            "restart",
-            ValueShape::Any(vec![ValueShape::Duration, ValueShape::Words(vec!["never"])]),
-            "The time from bus-off to the restart, or \"never\". Default \"100ms\".",
-        ),
-    ]
-}
-
-/// Returns the keys of a controller's settings, which several kinds have; each kind reads them
-/// itself.
-#[cfg(any(feature = "direct", feature = "chardev"))]
-pub(crate) fn controller_keys() -> Vec<KeySpec> {
-    vec![
-        KeySpec::new(
-            "listen_only",
-            ValueShape::Flag,
-            "The controller sends nothing, not even acknowledgements.",
-        ),
-        KeySpec::new("one_shot", ValueShape::Flag, "Each frame is tried once."),
-        KeySpec::new(
-            "bus_errors",
-            ValueShape::Flag,
-            "Error frames tell of each error on the bus, too.",
-        ),
-    ]
-}
-
-/// Converts a number such as 0.875 to thousandths of a bit.
-#[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
-pub(crate) fn thousandths(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u32> {
-    let part = value.number(found)?;
-    if (0.001..=0.999).contains(&part.value) {
-        return Some((part.value * 1000.0).round() as u32);
-    }
-    let hint = "a part of the bit between 0 and 1, such as 0.875";
-    value.wrong("this is no sample point", hint, found);
-    None
 }

@@ -1,56 +1,10 @@
 //! The list of the kinds of port.
 
-use crate::{PortFaults, PortKind};
+use crate::{PortFaults, PortKind, QueueSettings};
 use config::{Diagnostic, Diagnostics, KeySpec, SpannedValue, TomlValue, ValueShape, did_you_mean};
 use std::env::consts::ARCH;
 use std::fmt;
 use std::sync::Arc;
-
-/// Other tools' words for kinds of port, in lower case: drivers and adapters that Linux has as
-/// CAN interfaces, the interfaces of python-can, formats of logs.
-const OTHER_WORDS: [(&str, &[&str]); 5] = [
-    (
-        "socketcan",
-        &[
-            "can",
-            "vcan",
-            "vxcan",
-            "slcan",
-            "pcan",
-            "kvaser",
-            "ixxat",
-            "vector",
-            "canalystii",
-            "gs_usb",
-            "socket",
-            "raw",
-            "linux",
-            "native",
-            "interface",
-            "socketcan_native",
-        ],
-    ),
-    (
-        "bus",
-        &["virtual", "simulated", "sim", "embedded", "memory"],
-    ),
-    (
-        "virtio",
-        &[
-            "vm",
-            "qemu",
-            "vhost",
-            "vhost-user",
-            "virtio-can",
-            "virtio_can",
-        ],
-    ),
-    (
-        "shm",
-        &["ivshmem", "shared_memory", "shared-memory", "ring"],
-    ),
-    ("log", &["file", "candump", "trace", "replay", "logfile"]),
-];
 
 /// The kinds of port that a gateway knows. It is a value: a crate with another kind adds it with
 /// [`PortKinds::with`], and passes the list to `gateway::config::load` and `gateway::run::run`.
@@ -67,7 +21,8 @@ impl PortKinds {
     /// Returns the kinds of this crate, as far as they are built in: each is a cargo feature.
     #[must_use]
     pub fn standard() -> Self {
-        Self(crate::built_in())
+        let built_in = crate::KINDS.iter().filter_map(|known| known.make);
+        Self(built_in.map(|make| make()).collect())
     }
 
     /// Adds a kind. It replaces a kind with the same keyword.
@@ -86,27 +41,24 @@ impl PortKinds {
     /// Returns the shape of a table `[ports.NAME]`, for a schema.
     #[must_use]
     pub fn shape(&self) -> ValueShape {
-        // `[controllers.NAME]` is a table of its own.
-        let kinds = self.iter().filter(|kind| kind.keyword() != CONTROLLER);
         let of = |kind: &dyn PortKind| {
-            let name = KeySpec::new(
-                "kind",
-                ValueShape::Words(vec![kind.keyword()]),
-                "What the port is.",
-            );
-            match kind.keys() {
-                Some(keys) => with_faults([vec![name.needed()], keys].concat()),
-                None => ValueShape::Anything,
-            }
+            let about = "The kind of the port.";
+            let name = KeySpec::new("kind", ValueShape::Words(vec![kind.keyword()]), about);
+            kind_shape(kind, vec![name.needed()])
         };
-        ValueShape::Any(kinds.map(of).collect())
+        ValueShape::Any(self.of_table("ports").map(of).collect())
     }
 
     /// Returns the shape of a table `[controllers.NAME]`; `None` where there is no such kind.
     #[must_use]
     pub fn controller_shape(&self) -> Option<ValueShape> {
-        let kind = self.iter().find(|kind| kind.keyword() == CONTROLLER)?;
-        Some(kind.keys().map_or(ValueShape::Anything, with_faults))
+        let kind = self.of_table("controllers").next()?;
+        Some(kind_shape(kind, Vec::new()))
+    }
+
+    /// Returns the kinds whose ports are in this table.
+    fn of_table(&self, table: &'static str) -> impl Iterator<Item = &dyn PortKind> {
+        self.iter().filter(move |kind| kind.table() == table)
     }
 
     /// Returns all kinds in the list.
@@ -115,8 +67,8 @@ impl PortKinds {
     }
 
     /// Returns the kinds of this crate that are neither in this build nor in this list.
-    pub fn left_out(&self) -> impl Iterator<Item = LeftOut> {
-        let missing = crate::LEFT_OUT.iter().copied();
+    pub fn left_out(&self) -> impl Iterator<Item = &'static KnownKind> {
+        let missing = crate::KINDS.iter().filter(|known| known.make.is_none());
         missing.filter(|kind| self.keywords().all(|known| known != kind.keyword))
     }
 
@@ -128,8 +80,10 @@ impl PortKinds {
 
     /// Returns the keywords of `[ports.NAME]`, quoted and separated by commas.
     pub(crate) fn list(&self) -> String {
-        let ports = self.keywords().filter(|keyword| *keyword != CONTROLLER);
-        let each: Vec<String> = ports.map(|keyword| format!("\"{keyword}\"")).collect();
+        let ports = self.of_table("ports");
+        let each: Vec<String> = ports
+            .map(|kind| format!("\"{}\"", kind.keyword()))
+            .collect();
         each.join(", ")
     }
 
@@ -188,14 +142,15 @@ impl PortKinds {
 /// Returns the keyword that a word means: the word itself, if it is not another tool's.
 fn meant(word: &str) -> String {
     let word = word.to_ascii_lowercase();
-    let mut others = OTHER_WORDS.iter();
-    let known = others.find(|(_, words)| words.contains(&word.as_str()));
-    known.map_or(word, |(keyword, _)| (*keyword).to_owned())
+    let known = crate::KINDS
+        .iter()
+        .find(|known| known.words.contains(&word.as_str()));
+    known.map_or(word, |known| known.keyword.to_owned())
 }
 
-/// A kind of port that this build does not have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LeftOut {
+/// A kind of port of this crate, which this build may lack.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownKind {
     /// The value of `kind` in `gateway.toml`; `"controller"` for a table of `[controllers]`.
     pub keyword: &'static str,
     /// The cargo feature that includes it.
@@ -204,10 +159,15 @@ pub struct LeftOut {
     pub(crate) fits: bool,
     /// The processors that it supports; empty if it supports all.
     pub(crate) processors: &'static [&'static str],
+    /// Other tools' words for it, in lower case: drivers and adapters that Linux has as CAN
+    /// interfaces, the interfaces of python-can, formats of logs.
+    pub(crate) words: &'static [&'static str],
+    /// The function that returns it, in a build that has it.
+    pub(crate) make: Option<fn() -> Arc<dyn PortKind>>,
 }
 
-impl LeftOut {
-    /// Returns the reason why it is missing, as a sentence.
+impl KnownKind {
+    /// Returns the reason why a build lacks it, as a sentence.
     #[must_use]
     pub fn why(&self) -> String {
         if self.fits {
@@ -219,11 +179,15 @@ impl LeftOut {
     }
 }
 
-/// The kind whose tables are `[controllers.NAME]`.
-const CONTROLLER: &str = "controller";
-
-/// Adds the key for faults, which any port can have.
-fn with_faults(mut keys: Vec<KeySpec>) -> ValueShape {
+/// Returns the shape of the table of a port: these keys, those of the kind, and those of any port.
+fn kind_shape(kind: &dyn PortKind, mut keys: Vec<KeySpec>) -> ValueShape {
+    let Some(own) = kind.keys() else {
+        return ValueShape::Anything;
+    };
+    keys.extend(own);
+    if kind.has_transmit_queue() {
+        keys.extend(QueueSettings::key_specs());
+    }
     keys.push(PortFaults::key());
     ValueShape::Table(keys)
 }
@@ -235,37 +199,34 @@ impl fmt::Debug for PortKinds {
 }
 
 /// Declares the folder of each kind, and lists the kinds: `"keyword" by "feature" => folder::Type`,
-/// with `where condition, "processors"` where it supports some processors only.
+/// with `where condition, "processors"` where it supports some processors only, and other tools'
+/// words for it after `not`.
 macro_rules! kinds {
     ($(
         $keyword:literal by $feature:literal $(where $target:meta, $processors:literal)?
-            => $folder:ident::$kind:ident,
+            => $folder:ident::$kind:ident $(, not $($word:literal)+)?;
     )*) => {
         $(
             #[cfg(all(feature = $feature $(, $target)?))]
             pub mod $folder;
         )*
 
-        /// The kinds whose feature is chosen, in this order.
-        fn built_in() -> Vec<std::sync::Arc<dyn PortKind>> {
-            Vec::from([$(
-                #[cfg(all(feature = $feature $(, $target)?))]
-                {
-                    let kind: std::sync::Arc<dyn PortKind> = std::sync::Arc::new($folder::$kind);
-                    debug_assert_eq!(kind.keyword(), $keyword);
-                    kind
-                },
-            )*])
-        }
-
-        /// The kinds that are not in this build.
-        pub(crate) const LEFT_OUT: &[LeftOut] = &[$(
-            #[cfg(not(all(feature = $feature $(, $target)?)))]
-            LeftOut {
+        /// All kinds of this crate, in this order, whether this build has them or not.
+        pub(crate) const KINDS: &[KnownKind] = &[$(
+            KnownKind {
                 keyword: $keyword,
                 feature: $feature,
                 fits: true $(&& cfg!($target))?,
                 processors: &[$($processors)?],
+                words: &[$($($word),+)?],
+                make: {
+                    #[cfg(all(feature = $feature $(, $target)?))]
+                    let make: Option<fn() -> std::sync::Arc<dyn PortKind>> =
+                        Some(|| std::sync::Arc::new($folder::$kind));
+                    #[cfg(not(all(feature = $feature $(, $target)?)))]
+                    let make = None;
+                    make
+                },
             },
         )*];
     };
@@ -296,6 +257,13 @@ mod tests {
             let built_in = kinds.keywords().any(|known| known == keyword);
             let left_out = kinds.left_out().find(|kind| kind.keyword == keyword);
             assert_ne!(built_in, left_out.is_some(), "{keyword}");
+            let known = crate::KINDS
+                .iter()
+                .find(|known| known.keyword == keyword)
+                .unwrap();
+            let made = known.make.map(|make| make().keyword());
+            assert_eq!(made.is_some(), built_in);
+            assert_eq!(made.unwrap_or(keyword), keyword);
             if let Some(kind) = left_out {
                 let why = kind.why();
                 assert!(why.contains(kind.feature) || why.contains(ARCH), "{why}");
@@ -307,11 +275,13 @@ mod tests {
 
     #[test]
     fn a_kind_for_other_processors_says_so() {
-        let kind = LeftOut {
+        let kind = KnownKind {
             keyword: "virtio",
             feature: "virtio",
             fits: false,
             processors: &["64-bit"],
+            words: &[],
+            make: None,
         };
         let why = format!("it is for 64-bit processors, and this program was built for {ARCH}");
         assert_eq!(kind.why(), why);
@@ -324,7 +294,7 @@ mod tests {
         let kinds = PortKinds::standard();
         for missing in kinds.left_out() {
             let (text, message) = match missing.keyword {
-                CONTROLLER => (
+                "controller" => (
                     String::new(),
                     "controller `p` cannot be in this build".to_owned(),
                 ),
@@ -340,8 +310,8 @@ mod tests {
                 value: "p",
                 span: 0..0,
             };
-            let spec = if missing.keyword == CONTROLLER {
-                PortSpec::parse_as(CONTROLLER, &name, document.root(), &kinds, &mut found)
+            let spec = if missing.keyword == "controller" {
+                PortSpec::parse_as("controller", &name, document.root(), &kinds, &mut found)
             } else {
                 PortSpec::parse(&name, document.root(), &kinds, &mut found)
             };
@@ -353,7 +323,7 @@ mod tests {
             let hint = &error.hint;
             assert!(hint.starts_with(&missing.why()), "{hint}");
             assert!(
-                missing.keyword == CONTROLLER || hint.ends_with(&kinds.list()),
+                missing.keyword == "controller" || hint.ends_with(&kinds.list()),
                 "{hint}"
             );
         }

@@ -35,6 +35,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod faults;
+mod keys;
 mod kind;
 mod kinds;
 mod opener;
@@ -45,14 +46,19 @@ mod wait;
 
 kinds::kinds! {
     "socketcan" by "socketcan" => socketcan::SocketCan,
+        not "can" "vcan" "vxcan" "slcan" "pcan" "kvaser" "ixxat" "vector" "canalystii" "gs_usb"
+            "socket" "raw" "linux" "native" "interface" "socketcan_native";
     "bus" by "bus" => embedded::EmbeddedBus,
-    "log" by "log" => log::LogPorts,
-    "direct" by "direct" => direct::DirectPorts,
-    "chardev" by "chardev" => chardev::CharDev,
+        not "virtual" "simulated" "sim" "embedded" "memory";
+    "log" by "log" => log::LogPorts, not "file" "candump" "trace" "replay" "logfile";
+    "direct" by "direct" => direct::DirectPorts;
+    "chardev" by "chardev" => chardev::CharDev;
     // vm-memory, the library for a machine's memory, is for 64-bit processors only.
     "virtio" by "virtio" where target_pointer_width = "64", "64-bit" => virtio::VirtioPorts,
-    "shm" by "shm" => shm::ShmPorts,
-    "controller" by "virtio" where target_pointer_width = "64", "64-bit" => controllers::SharedControllers,
+        not "vm" "qemu" "vhost" "vhost-user" "virtio-can" "virtio_can";
+    "shm" by "shm" => shm::ShmPorts, not "ivshmem" "shared_memory" "shared-memory" "ring";
+    "controller" by "virtio" where target_pointer_width = "64", "64-bit"
+        => controllers::SharedControllers;
 }
 
 pub use engine::{
@@ -61,11 +67,12 @@ pub use engine::{
     RxReport, StampSource, Token, Transmit, TransmitRefusal, TxCounters,
 };
 pub use faults::PortFaults;
+pub use keys::queue;
 pub use kind::{
-    ComparableSettings, FileOrStream, FramePassage, LONGEST_NAME, LONGEST_QUEUE, PlacedPort,
-    PortKind, PortSettings, queue, queue_key,
+    ComparableSettings, ExclusiveResource, FileOrStream, FramePassage, LONGEST_NAME, LONGEST_QUEUE,
+    PlacedPort, PortKind, PortSettings,
 };
-pub use kinds::{LeftOut, PortKinds};
+pub use kinds::{KnownKind, PortKinds};
 pub use opener::{AtStart, PortOpener};
 pub use pace::SourcePace;
 pub use queueing::{QueueSettings, QueueSize};

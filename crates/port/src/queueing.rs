@@ -1,7 +1,8 @@
 //! `order`, `max_age` and `when_full` of `[ports.NAME]`: the rules of the transmit queue.
 
 use crate::{Halves, PortSettings};
-use config::{Diagnostics, KeyMisnomer, KeySpec, TomlTable, TomlValue, ValueShape};
+use config::read::{self, by};
+use config::{Diagnostics, TomlTable, TomlValue, ValueShape, word_of};
 use engine::wrap::{QueueOrder, QueueRules, QueuedTransmitter, WhenFull, Witness};
 use frame::Nanos;
 use std::time::Duration;
@@ -15,15 +16,24 @@ pub struct QueueSize {
     pub longest: usize,
 }
 
-/// The rules of a transmit queue, where the configuration of a port gives them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct QueueSettings {
-    /// Order in which frames leave.
-    pub order: QueueOrder,
-    /// Maximum time that a frame waits, ns.
-    pub max_age: Option<Nanos>,
-    /// Rule for when the queue is full.
-    pub when_full: WhenFull,
+config::settings! {
+    /// The rules of a transmit queue, where the configuration of a port gives them.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct QueueSettings {
+        /// The order in which frames leave: as they came, or as arbitration would have it (the
+        /// lowest ID first; with the same ID, as they came).
+        pub order: QueueOrder = QueueOrder::Fifo => read::words(&ORDERS), default "`\"fifo\"`",
+            not "queue_order" "discipline" "qdisc" "sort";
+        /// A frame that has waited for this time is dropped and counted as *expired*. A bus that
+        /// comes back gets no burst of old frames.
+        ///
+        /// In ns.
+        pub max_age: Option<Nanos> = None => by(|| ValueShape::Duration, age),
+            not "ttl" "max_delay" "lifetime" "expiry";
+        /// What happens when a frame comes and the queue is full.
+        pub when_full: WhenFull = WhenFull::Refuse => read::words(&WHEN_FULL),
+            value "see below", default "`\"refuse\"`", not "if_full" "overflow";
+    }
 }
 
 const ORDERS: [(&str, QueueOrder); 2] = [
@@ -36,36 +46,7 @@ const WHEN_FULL: [(&str, WhenFull); 3] = [
     ("wait", WhenFull::Wait),
 ];
 
-/// Names of these keys in other tools.
-pub(crate) const MISNOMERS: &[KeyMisnomer] = &[
-    KeyMisnomer::of("order", &["queue_order", "discipline", "qdisc", "sort"]),
-    KeyMisnomer::of("max_age", &["ttl", "max_delay", "lifetime", "expiry"]),
-    KeyMisnomer::of("when_full", &["if_full", "overflow"]),
-];
-
 impl QueueSettings {
-    /// Returns the keys with the rules of the queue, of kinds with a transmit queue.
-    #[must_use]
-    pub fn all_keys() -> Vec<KeySpec> {
-        vec![
-            KeySpec::new(
-                "order",
-                ValueShape::words(&ORDERS),
-                "In which order frames leave: as they came, or the lowest ID first.",
-            ),
-            KeySpec::new(
-                "max_age",
-                ValueShape::Duration,
-                "A frame that has waited so long is dropped and counted as expired.",
-            ),
-            KeySpec::new(
-                "when_full",
-                ValueShape::words(&WHEN_FULL),
-                "What happens when a frame comes and the queue is full.",
-            ),
-        ]
-    }
-
     /// Reads the keys. Returns `None` if they ask for nothing but the behaviour of the port's own
     /// queue.
     pub(crate) fn parse(
@@ -73,31 +54,22 @@ impl QueueSettings {
         settings: &dyn PortSettings,
         found: &mut Diagnostics,
     ) -> Option<Self> {
-        let keys = ["order", "max_age", "when_full"];
-        if settings.transmit_queue().is_none() {
-            // A kind may have such a key of its own.
-            let not_its_own = keys.iter().filter(|key| !table.is_known(key));
-            let not_its_own: Vec<&'static str> = not_its_own.copied().collect();
-            for key in not_its_own {
-                let Some(value) = table.get(key) else {
-                    continue;
-                };
-                let message = format!("ports of kind \"{}\" have no `{key}`", settings.kind());
-                let hint = "kinds that have it are \"socketcan\" and \"bus\": only there the frames \
-                            that are to be sent wait in a queue of this process";
-                value.wrong(message, hint, found);
-            }
-            return None;
+        if settings.transmit_queue().is_some() {
+            let queueing = Self::read(table, found);
+            return (!queueing.keys().is_empty()).then_some(queueing);
         }
-        let [order, max_age, when_full] = keys.map(|key| table.get(key));
-        let order = order.and_then(|value| value.one_of(&ORDERS, found));
-        let when_full = when_full.and_then(|value| value.one_of(&WHEN_FULL, found));
-        let queueing = Self {
-            order: order.map_or(QueueOrder::Fifo, |order| order.value),
-            max_age: max_age.and_then(|value| age(&value, found)),
-            when_full: when_full.map_or(WhenFull::Refuse, |rule| rule.value),
-        };
-        (!queueing.keys().is_empty()).then_some(queueing)
+        table.misnomers(Self::MISNOMERS);
+        for key in Self::NAMES {
+            // A kind may have such a key of its own.
+            if table.is_known(key) || table.get(key).is_none() {
+                continue;
+            }
+            let message = format!("ports of kind \"{}\" have no `{key}`", settings.kind());
+            let hint = "kinds that have it are \"socketcan\" and \"bus\": only there, frames to send \
+                        wait in a queue of this process";
+            table.wrong(key, message, hint, found);
+        }
+        None
     }
 
     /// Returns the keys that differ from the behaviour of the port's own queue, as written in the
@@ -106,13 +78,13 @@ impl QueueSettings {
     pub fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
         if self.order != QueueOrder::Fifo {
-            keys.push(key("order", word(&ORDERS, self.order)));
+            keys.push(key("order", word_of(&ORDERS, &self.order)));
         }
         if let Some(age) = self.max_age {
             keys.push(key("max_age", &words(age)));
         }
         if self.when_full != WhenFull::Refuse {
-            keys.push(key("when_full", word(&WHEN_FULL, self.when_full)));
+            keys.push(key("when_full", word_of(&WHEN_FULL, &self.when_full)));
         }
         keys
     }
@@ -170,13 +142,6 @@ impl QueueSettings {
 
 fn key(key: &str, value: &str) -> String {
     format!("{key} = \"{value}\"")
-}
-
-fn word<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
-    let mut names = names.iter();
-    names
-        .find(|(_, v)| *v == value)
-        .map_or("", |(name, _)| name)
 }
 
 /// Formats a time as written in the file.

@@ -4,7 +4,7 @@ use crate::faults::PortFaults;
 use crate::kind::{LONGEST_NAME, PortKind, PortSettings};
 use crate::kinds::PortKinds;
 use crate::opener::PortOpener;
-use crate::queueing::{self, QueueSettings};
+use crate::queueing::QueueSettings;
 use crate::{Halves, PortError};
 use config::{Diagnostic, Diagnostics, KeyMisnomer, SpannedValue, TomlTable};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl PortSpec {
         table.rename(format!("port `{}`", name.value));
         let named = check_name(name, found);
         table.misnomers(MISNOMERS);
-        table.misnomers(queueing::MISNOMERS);
+        table.misnomers(QueueSettings::MISNOMERS);
         let Some(value) = table.get("kind") else {
             // Report only the errors that are certain without the kind.
             if table.report_misnomers(found) {

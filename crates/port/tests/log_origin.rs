@@ -1,7 +1,7 @@
 //! Several ports replay logs of one clock: the frames come in the order of the recording.
 #![allow(clippy::unwrap_used)]
 
-use port::log::LogSettings;
+use port::log::{LogOrigin, LogSettings};
 use port::{FileOrStream, PollReceive, PortOpener, PortSettings};
 use std::path::Path;
 
@@ -101,7 +101,9 @@ fn two_recordings_of_the_same_time_keep_their_distance() {
     let replayed = |own: bool| {
         let mut opener = PortOpener::new(0, 0);
         let mut second = settings(&late, None);
-        second.own_origin = own;
+        if own {
+            second.origin = LogOrigin::Own;
+        }
         let mut ports = vec![
             open(&mut opener, "b", &second),
             open(&mut opener, "a", &settings(&early, None)),

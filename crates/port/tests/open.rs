@@ -141,16 +141,10 @@ fn a_log_that_is_opened_again_is_continued_and_a_new_run_begins_it_anew() {
 #[test]
 fn an_interface_that_is_not_there_is_named() {
     let can = SocketCanSettings {
-        interface: "nosuchcan0".to_owned(),
-        setup: None,
-        fd: true,
-        xl: false,
         queue: 8,
-        receive_buffer: None,
-        optimise: None,
         receive: Some(port::socketcan::ReceiveBy::Read),
         transmit: Some(port::socketcan::TransmitBy::Write),
-        qdisc_bypass: false,
+        ..SocketCanSettings::new("nosuchcan0")
     };
     let spec = PortSpec::new("engine", can);
     let error = spec.open(&mut PortOpener::new(0, 0)).err().unwrap();

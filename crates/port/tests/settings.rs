@@ -6,7 +6,7 @@ use frame::wire::BitRate;
 use linux::link::LinkSetup;
 use port::direct::{DirectSettings, DriveMode};
 use port::embedded::BusSettings;
-use port::log::{LogSettings, OnFull, ReplaySpeed, RotationRule};
+use port::log::{LogOrigin, LogSettings, OnFull, ReplaySpeed, RotationRule};
 use port::socketcan::{OptimiseFor, ReceiveBy, SocketCanSettings, TransmitBy};
 use port::{FileOrStream, PortKinds, PortSettings, PortSpec};
 use std::sync::Arc;
@@ -44,7 +44,6 @@ fn defaults() {
         &*good("[ports.can0]\nkind = 'socketcan'"),
         &*settings(SocketCanSettings {
             interface: "can0".into(),
-            setup: None,
             fd: true,
             xl: false,
             queue: 128,
@@ -53,6 +52,10 @@ fn defaults() {
             receive: None,
             transmit: None,
             qdisc_bypass: false,
+            setup: None,
+            may_be_absent: false,
+            hardware_stamps: false,
+            own: false,
         })
     );
     assert_eq!(
@@ -129,7 +132,6 @@ fn every_key() {
              data_bitrate = '2M'\ndata_sample_point = 0.75\nrestart = '50ms'"
         ),
         &*settings(SocketCanSettings {
-            interface: "can1".into(),
             setup: Some(LinkSetup {
                 rate: BitRate::new(500_000, Some(2_000_000)).unwrap(),
                 sample_point: 800,
@@ -144,6 +146,7 @@ fn every_key() {
             receive: Some(ReceiveBy::Read),
             transmit: Some(TransmitBy::Ring),
             qdisc_bypass: true,
+            ..SocketCanSettings::new("can1")
         })
     );
     assert_eq!(
@@ -193,7 +196,7 @@ fn every_key() {
         &*good("[ports.p]\nkind = 'log'\nread = 'a'\norigin = 'own'"),
         &*settings(LogSettings {
             read: Some(FileOrStream::File("a".into())),
-            own_origin: true,
+            origin: LogOrigin::Own,
             ..LogSettings::default()
         })
     );
@@ -286,7 +289,7 @@ fn mistakes_are_named() {
         ),
         (
             "[ports.p]\nkind = 'shm'\ndevice = '0000:00:05.0'\npoll = '100ns'",
-            "this is too often",
+            "this interval is too short",
         ),
         (
             "[ports.can0]\nkind = 'socketcan'\nrestart = '1s'",
@@ -332,7 +335,7 @@ fn mistakes_are_named() {
         ),
         (
             "[ports.p]\nkind = 'log'\nwrite = '-'\nappend = true",
-            "this is for a file, and standard output is none",
+            "this is for a file, and standard output is not a file",
         ),
         (
             "[ports.p]\nkind = 'log'\nread = 'x'\nrotate = { size = '1M' }",
@@ -364,15 +367,15 @@ fn mistakes_are_named() {
         ),
         (
             "[ports.p]\nkind = 'log'\nwrite = 'x'\npace = 'fast'",
-            "`pace` says how fast a log is read, and nothing is read here",
+            "`pace` is the speed at which a log is read, and nothing is read here",
         ),
         (
             "[ports.p]\nkind = 'socketcan'\ninterface = '1234567890123456'",
-            "this is no name of an interface",
+            "this is not a valid interface name",
         ),
         (
             "[ports.p]\nkind = 'socketcan'\ninterface = 'a b'",
-            "this is no name of an interface",
+            "this is not a valid interface name",
         ),
         (
             "[ports.a234567890123456]\nkind = 'socketcan'",
@@ -404,7 +407,7 @@ fn mistakes_are_named() {
         ),
         (
             "[ports.p]\nkind = 'direct'\nsample_point = 87.5",
-            "this is no sample point",
+            "this is not a valid sample point",
         ),
         (
             "[ports.p]\nkind = 'direct'\nbitrate = '1M'\ndata_bitrate = '500k'",

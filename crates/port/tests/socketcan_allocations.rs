@@ -9,7 +9,7 @@ mod common;
 
 use common::{FD_MTU, Pair, now, or_skip};
 use frame::{CanId, Frame, flags};
-use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
+use port::socketcan::{ReceiveBy, SocketCanSettings, TransmitBy, open};
 use port::{Halves, OutgoingFrame};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, Stats, StatsAlloc};
 use std::time::{Duration, Instant};
@@ -71,10 +71,10 @@ fn none_for_a_frame_by_any_way() {
     for (name, receive) in ReceiveBy::ALL {
         for (way, transmit) in TransmitBy::ALL {
             let port = |interface| {
-                let config = SocketCanConfig {
-                    receive,
-                    transmit,
-                    ..SocketCanConfig::new(interface)
+                let config = SocketCanSettings {
+                    receive: Some(receive),
+                    transmit: Some(transmit),
+                    ..SocketCanSettings::new(interface)
                 };
                 open(interface, &config)
             };
@@ -82,8 +82,8 @@ fn none_for_a_frame_by_any_way() {
                 refused.push(format!("{name}-{way}"));
                 continue;
             };
-            let mut sender = open("sender", &SocketCanConfig::new("cgza1")).unwrap();
-            let mut end = open("end", &SocketCanConfig::new("cgzb1")).unwrap();
+            let mut sender = open("sender", &SocketCanSettings::new("cgza1")).unwrap();
+            let mut end = open("end", &SocketCanSettings::new("cgzb1")).unwrap();
             let mut round = || {
                 let pair = (&mut near, &mut far);
                 assert_eq!(

@@ -8,16 +8,16 @@ mod common;
 
 use common::{Vcan, ip, now, or_skip};
 use frame::{CanId, Frame, flags};
-use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
+use port::socketcan::{ReceiveBy, SocketCanSettings, TransmitBy, open};
 use port::{
     FrameInterest, Halves, InterestIds, OutgoingFrame, RawFilter, StampSource, TransmitRefusal,
 };
 use std::time::{Duration, Instant};
 
-fn config(interface: &str) -> SocketCanConfig {
-    SocketCanConfig {
+fn config(interface: &str) -> SocketCanSettings {
+    SocketCanSettings {
         queue: 64,
-        ..SocketCanConfig::new(interface)
+        ..SocketCanSettings::new(interface)
     }
 }
 
@@ -199,7 +199,7 @@ fn unplugged_and_plugged_in_again() {
 #[test]
 fn an_overrun_is_counted() {
     let vcan = or_skip!(Vcan::new("cgt_overrun"));
-    let small = SocketCanConfig {
+    let small = SocketCanSettings {
         receive_buffer: Some(4096),
         ..config(&vcan.0)
     };
@@ -247,9 +247,9 @@ fn what_is_no_can_interface_is_named() {
 #[test]
 fn frames_one_by_one() {
     let vcan = or_skip!(Vcan::new("cgone"));
-    let one_by_one = SocketCanConfig {
-        receive: ReceiveBy::Read,
-        transmit: TransmitBy::Write,
+    let one_by_one = SocketCanSettings {
+        receive: Some(ReceiveBy::Read),
+        transmit: Some(TransmitBy::Write),
         qdisc_bypass: false,
         receive_buffer: Some(4096),
         ..config(&vcan.0)

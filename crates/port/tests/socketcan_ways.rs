@@ -9,7 +9,7 @@ mod common;
 
 use common::{FD_MTU, Pair, ip, now, or_skip};
 use frame::{CanId, Frame, flags};
-use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
+use port::socketcan::{ReceiveBy, SocketCanSettings, TransmitBy, open};
 use port::{FrameInterest, Halves, InterestIds, OutgoingFrame, RawFilter, TransmitRefusal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::Command;
@@ -17,17 +17,17 @@ use std::time::{Duration, Instant};
 
 /// Opens a port on one end, with these ways.
 fn port(pair: &Pair, (receive, transmit): (ReceiveBy, TransmitBy)) -> Halves {
-    let config = SocketCanConfig {
-        receive,
-        transmit,
-        ..SocketCanConfig::new(&pair.near)
+    let config = SocketCanSettings {
+        receive: Some(receive),
+        transmit: Some(transmit),
+        ..SocketCanSettings::new(&pair.near)
     };
     open("near", &config).unwrap()
 }
 
 /// Opens a port on the other end of the pair.
 fn peer(pair: &Pair) -> Halves {
-    open("far", &SocketCanConfig::new(&pair.far)).unwrap()
+    open("far", &SocketCanSettings::new(&pair.far)).unwrap()
 }
 
 /// Returns all pairs of ways that can be opened.
@@ -138,7 +138,7 @@ fn frames_of_other_programs_on_the_interface_are_received() {
     let pair = or_skip!(Pair::new("cgwl", FD_MTU));
     for by in pairs() {
         let mut near = port(&pair, by);
-        let mut other = open("other", &SocketCanConfig::new(&pair.near)).unwrap();
+        let mut other = open("other", &SocketCanSettings::new(&pair.near)).unwrap();
         send(&mut other, &[classic(0x77, &[1])]);
         assert_eq!(take(&mut near, 1), ["077#01"], "{by:?}");
     }
@@ -201,10 +201,10 @@ fn the_kernel_leaves_out_what_is_of_no_use_by_every_way() {
 fn what_finds_no_room_is_counted_by_every_way() {
     let pair = or_skip!(Pair::new("cgwo", FD_MTU));
     for by in pairs().filter(|by| by.1 == TransmitBy::Sendmmsg) {
-        let config = SocketCanConfig {
-            receive: by.0,
+        let config = SocketCanSettings {
+            receive: Some(by.0),
             receive_buffer: Some(4096),
-            ..SocketCanConfig::new(&pair.near)
+            ..SocketCanSettings::new(&pair.near)
         };
         let (mut near, mut far) = (open("near", &config).unwrap(), peer(&pair));
         let frames: Vec<_> = (0..500).map(|id| classic(id, &[])).collect();
@@ -432,23 +432,23 @@ fn what_a_vcan_would_drop_is_refused_by_name() {
     let _ = ip("link del cgwv");
     ip("link add dev cgwv type vcan").unwrap();
     ip("link set cgwv up").unwrap();
-    let config = SocketCanConfig {
-        transmit: TransmitBy::Ring,
-        ..SocketCanConfig::new("cgwv")
+    let config = SocketCanSettings {
+        transmit: Some(TransmitBy::Ring),
+        ..SocketCanSettings::new("cgwv")
     };
     let error = open("p", &config).err().unwrap().to_string();
     assert!(
         error.contains("cgwv is a vcan") && error.contains("sendmmsg"),
         "{error}"
     );
-    let config = SocketCanConfig {
-        receive: ReceiveBy::Ring,
-        ..SocketCanConfig::new("cgwv")
+    let config = SocketCanSettings {
+        receive: Some(ReceiveBy::Ring),
+        ..SocketCanSettings::new("cgwv")
     };
     match open("p", &config) {
         // Linux 6.3 and later: frames have a mark.
         Ok(mut ring) => {
-            let mut other = open("q", &SocketCanConfig::new("cgwv")).unwrap();
+            let mut other = open("q", &SocketCanSettings::new("cgwv")).unwrap();
             send(&mut ring, &frames());
             assert_eq!(take(&mut other, 7), texts(&frames()));
             assert_eq!(rest(&mut ring), [""; 0], "its own frames");
@@ -457,9 +457,9 @@ fn what_a_vcan_would_drop_is_refused_by_name() {
         }
         Err(error) => assert!(error.to_string().contains("before Linux 6.3"), "{error}"),
     }
-    let config = SocketCanConfig {
-        receive: ReceiveBy::Ring,
-        ..SocketCanConfig::new("lo")
+    let config = SocketCanSettings {
+        receive: Some(ReceiveBy::Ring),
+        ..SocketCanSettings::new("lo")
     };
     let error = open("p", &config).err().unwrap().to_string();
     assert!(error.contains("lo is no CAN interface"), "{error}");

@@ -9,7 +9,7 @@ mod common;
 
 use common::{Pair, XL_MTU, now, or_skip};
 use frame::FrameBuf;
-use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
+use port::socketcan::{ReceiveBy, SocketCanSettings, TransmitBy, open};
 use port::{Halves, OutgoingFrame};
 use std::time::{Duration, Instant};
 
@@ -66,14 +66,14 @@ fn xl_frames_come_and_go_by_every_pair() {
     for (name, receive) in ReceiveBy::ALL {
         for (way, transmit) in TransmitBy::ALL {
             let by = format!("{name}-{way}");
-            let with = |config| SocketCanConfig { xl: true, ..config };
-            let config = SocketCanConfig {
-                receive,
-                transmit,
-                ..SocketCanConfig::new("cgwx0")
+            let with = |config| SocketCanSettings { xl: true, ..config };
+            let config = SocketCanSettings {
+                receive: Some(receive),
+                transmit: Some(transmit),
+                ..SocketCanSettings::new("cgwx0")
             };
             let mut near = open("near", &with(config)).unwrap();
-            let mut far = open("far", &with(SocketCanConfig::new("cgwx1"))).unwrap();
+            let mut far = open("far", &with(SocketCanSettings::new("cgwx1"))).unwrap();
             send(&mut near, &frames, &by);
             let out = take(&mut far, frames.len());
             send(&mut far, &frames, &by);

@@ -14,7 +14,7 @@ use ping::{
     LiveCounts, PartyEnd, PartyRole, PingParty, PingPlan, PingSettings, StopHandle, bus_time, play,
 };
 use port::chardev::CharDevSettings;
-use port::socketcan::{ReceiveBy, SocketCanConfig, SocketCanSettings, TransmitBy};
+use port::socketcan::{ReceiveBy, SocketCanSettings, TransmitBy};
 use port::{Halves, PortOpener, PortSpec};
 use probe::RunDescription;
 use probe::traffic::MOST_FRAMES;
@@ -272,11 +272,11 @@ fn open(args: &Ping, plans: &[PingPlan], ports: &[PortSpec]) -> Result<Vec<PingP
 /// Opens an interface whose own frames come back.
 fn own(args: &Ping, port: &PortSpec) -> Result<Halves, Failure> {
     let ways = &args.ways;
-    let config = SocketCanConfig {
-        receive: ways.receive,
-        transmit: ways.transmit,
+    let config = SocketCanSettings {
+        receive: Some(ways.receive),
+        transmit: Some(ways.transmit),
         own: true,
-        ..SocketCanConfig::new(&port.name)
+        ..SocketCanSettings::new(&port.name)
     };
     port::socketcan::open(&port.name, &config).map_err(Failure::run)
 }

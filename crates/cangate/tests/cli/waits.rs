@@ -112,7 +112,7 @@ fn a_reload_from_a_pipe() {
     let mut reload = place.command(&["reload", "--socket"]);
     let output = reload.arg(&socket).output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);
-    assert!(err.contains("no regular file"), "{err}");
+    assert!(err.contains("not a regular file"), "{err}");
     signal(&child, "HUP");
     signal(&child, "TERM");
     // An input that ends without a frame would be another reason to end.

@@ -38,8 +38,7 @@ pub(super) fn warn(
         found.push(Diagnostic::warning(span(spans, first), message).hint(hint));
     }
     if all.incomplete {
-        let message = "so many routes lead back to their own buses that not all circles were \
-                       looked for";
+        let message = "too many routes lead back to their own buses to find all circles";
         found.push(Diagnostic::warning(0..0, message).hint("use fewer ports on one bus"));
     }
 }

@@ -5,8 +5,7 @@ use super::{
     sharing,
 };
 use config::{
-    Diagnostic, Diagnostics, ReadTable, SourceText, SpannedValue, TomlDocument, TomlTable,
-    TomlValue,
+    Diagnostic, Diagnostics, SourceText, SpannedValue, TomlDocument, TomlTable, TomlValue,
 };
 use port::{FileOrStream, PortKinds, PortSpec};
 use route::cangw::CanGwInexpressible;
@@ -25,7 +24,7 @@ pub fn load(
 ) -> Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>> {
     if source.text.len() > LARGEST_FILE {
         let message = format!(
-            "the file has {} bytes, {LARGEST_FILE} are the most",
+            "the file has {} bytes; the maximum is {LARGEST_FILE}",
             source.text.len()
         );
         return Err(vec![Diagnostic::error(0..0, message)]);
@@ -76,7 +75,7 @@ fn read(
         let hint = "`cangate bound FILE` reads it; a gateway file has [ports.NAME] and [[routes]]";
         root.wrong_file(
             "messages",
-            "this is a message set, no gateway file",
+            "this is a message set, not a gateway file",
             hint,
             found,
         );
@@ -87,16 +86,6 @@ fn read(
     let parsed = route::config::parse(&mut root, &ports.names, &meant, found);
     root.finish(found);
     (gateway, ports, parsed)
-}
-
-/// Returns the keys that the readers of each table of a file ask for, present or not, whatever
-/// errors the file has. A test compares [`super::keys`] with them.
-#[must_use]
-pub fn keys_asked_for(source: &SourceText, kinds: &PortKinds) -> Vec<ReadTable> {
-    let mut found = Diagnostics::listening();
-    let document = TomlDocument::parse(source, &mut found);
-    let _ = read(document.root(), kinds, &mut found);
-    found.heard().to_vec()
 }
 
 /// Reads `[gateway]` of a file as far as possible, whatever other errors the file has: it may still
@@ -174,7 +163,7 @@ fn error_frames(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diag
                  controller puts other frames on its bus for them",
                 route.name
             );
-            let hint = "say `error = false`; this process (`offload = \"none\"`) sends none";
+            let hint = "write `error = false`; this process (`offload = \"none\"`) sends none";
             found.push(Diagnostic::warning(span.clone(), message).hint(hint));
         }
     }
@@ -250,7 +239,10 @@ fn ports(root: &mut TomlTable<'_>, kinds: &PortKinds, found: &mut Diagnostics) -
     let all = tables.iter().flat_map(TomlTable::all).chain(misnamed);
     let all: Vec<_> = all.collect();
     if all.len() > MOST_PORTS {
-        let message = format!("{} ports are too many: {MOST_PORTS} is the most", all.len());
+        let message = format!(
+            "the file has {} ports; the maximum is {MOST_PORTS}",
+            all.len()
+        );
         let span = given.map_or(0..0, |value| value.span());
         found.push(Diagnostic::error(span, message));
         return ports;
@@ -315,7 +307,7 @@ fn needed(ports: &PortTables, spans: &[Range<usize>], found: &mut Diagnostics) {
         let is = |other: &PortSpec| other.name == name && other.settings.kind() == kind;
         if !ports.specs.iter().any(is) {
             let message = format!(
-                "port `{}` needs {kind} `{name}`, which is not there",
+                "port `{}` needs {kind} `{name}`, which does not exist",
                 port.name
             );
             let hint = format!("describe it in [{kind}s.{name}]");

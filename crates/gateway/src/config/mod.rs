@@ -14,7 +14,7 @@ mod sharing;
 #[cfg(test)]
 mod tests;
 
-pub use load::{keys_asked_for, load, readable_options};
+pub use load::{load, readable_options};
 pub use options::{Offload, ProcessOptions};
 pub use schema::{keys, schema};
 

@@ -1,12 +1,13 @@
 //! The table `[gateway]`.
 
-use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, TomlValue, ValueShape};
+use config::read::{self, by};
+use config::{Diagnostics, KeyMisnomer, KeySpec, TomlTable, TomlValue, ValueShape, word_of};
 use route::RouteMode;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// can-gw's highest `max_hops` (`CGW_MAX_HOPS` of `net/can/gw.c`).
-const MOST_HOPS: i64 = 6;
+const MOST_HOPS: u8 = 6;
 
 /// The real-time priority if the file sets none. A priority above 50, the usual one of threaded
 /// interrupts, gains nothing, because the gateway waits for those interrupts.
@@ -26,50 +27,80 @@ pub enum Offload {
     Auto,
 }
 
+impl Offload {
+    /// All places, each with its word in `gateway.toml`.
+    const ALL: [(&'static str, Self); 4] = [
+        ("none", Self::None),
+        ("can-gw", Self::CanGw),
+        ("bpf", Self::Bpf),
+        ("auto", Self::Auto),
+    ];
+}
+
 impl fmt::Display for Offload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::CanGw => "can-gw",
-            Self::Bpf => "bpf",
-            Self::Auto => "auto",
-        })
+        f.write_str(word_of(&Self::ALL, self))
     }
 }
 
-/// The options that concern the process as a whole.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ProcessOptions {
-    /// The path of the control socket as written; `None` for the default path.
-    pub control: Option<String>,
-    /// The address at which metrics are served by HTTP; `None` if they are not served.
-    pub metrics: Option<SocketAddr>,
-    /// The SCHED_FIFO priority to request, 1 to 99; `None` for ordinary scheduling. Default: 50.
-    pub realtime: Option<u8>,
-    /// Whether to lock the memory in use and the code of the frame path against being paged out,
-    /// where that is allowed. Default: true.
-    pub lock_memory: bool,
-    /// The place where the routes run. Default: in this process.
-    pub offload: Offload,
-    /// Whether local programs, too, see frames that BPF routes. Default: false, because it costs a
-    /// copy of each frame.
-    pub tap: bool,
-    /// Whether BPF counts the copies that an outgoing interface refuses. Default: false, because it
-    /// costs a copy of each frame; without it, only the interface counts them.
-    pub exact: bool,
+config::settings! {
+    /// The options that concern the process as a whole.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct ProcessOptions {
+        /// The Unix socket for `cangate stats` and `cangate reload`. A relative path starts at
+        /// `$XDG_RUNTIME_DIR`, or at `/run/cangate`.
+        ///
+        /// The path as written; `None` for the default path.
+        pub control: Option<String> = None => by(|| ValueShape::Text, control),
+            value "path", default "from the file's name",
+            not "socket" "control_socket" "path" "unix_socket" "listen";
+        /// Serves the counters by HTTP for Prometheus: `http://127.0.0.1:PORT/metrics`. A port
+        /// alone is one of the loopback interface. Every program that can connect can read the
+        /// counters, and nothing else. [The guide](guide.md#metrics) has more.
+        pub metrics: Option<SocketAddr> = None => by(addresses, metrics),
+            value "port, or `\"ADDRESS:PORT\"`", default "none",
+            not "prometheus" "openmetrics" "http" "exporter" "metrics_address"
+                => "It is a port, or an address and a port";
+        /// Priority under SCHED_FIFO. If it is not allowed, the gateway warns and runs without it.
+        ///
+        /// `None` for ordinary scheduling.
+        pub realtime: Option<u8> = Some(PRIORITY) => by(priorities, realtime),
+            value "1–99, `false`",
+            not "priority" "prio" "rt" "rt_priority" "sched_fifo" "real_time";
+        /// Locks the memory that the gateway uses, and the code through which frames pass, so that
+        /// nothing of it is paged out. Only if it is allowed.
+        pub lock_memory: bool = true => read::boolean(), not "mlock" "mlockall" "lock";
+        /// The data path: this process, can-gw or BPF in the kernel, or for each route the fastest
+        /// one that can run it. See [below](#offload-in-the-kernel).
+        pub offload: Offload = Offload::None => read::words(&Offload::ALL), default "`\"none\"`",
+            not "kernel" "can_gw" "bpf" "data_path" "accelerate"
+                => "It is \"none\", \"can-gw\", \"bpf\" or \"auto\"";
+        /// Local programs (candump) also see frames that BPF routes. Costs one copy of each frame.
+        pub tap: bool = false => read::boolean();
+        /// BPF counts copies that an outgoing interface refuses (`failed`). Costs one copy of each
+        /// frame. Without it, only the interface's own counters have them.
+        pub exact: bool = false => read::boolean();
+    }
 }
 
 impl Default for ProcessOptions {
     fn default() -> Self {
-        Self {
-            control: None,
-            metrics: None,
-            realtime: Some(PRIORITY),
-            lock_memory: true,
-            offload: Offload::None,
-            tap: false,
-            exact: false,
-        }
+        Self::defaults()
+    }
+}
+
+config::settings! {
+    /// The options that concern the search of routes.
+    struct SearchOptions {
+        /// How many routes take a frame. `"all"`: every route that matches, each with its own copy;
+        /// a route with `drop = true` ends the search. can-gw does the same. `"first"`: only the
+        /// first route that matches. See [below](#routes-that-get-in-each-others-way).
+        r#match: RouteMode = RouteMode::All => read::words(&MATCHES), default "`\"all\"`",
+            not "mode" "match_mode" "matching" => "It is \"all\" or \"first\"";
+        /// A frame that has passed this many gateways in the kernel is dropped. This ends loops
+        /// between two gateways that feed each other. A frame that this process receives has no
+        /// such number and begins at 0. can-gw's module parameter has the same name.
+        max_hops: u8 = 1 => read::integer(1..=MOST_HOPS), not "hops" "hop_limit" "ttl" "limit_hops";
     }
 }
 
@@ -85,68 +116,19 @@ const FOR_GATEWAY: [&str; 8] = [
     "gateways", "options", "general", "global", "settings", "config", "daemon", "main",
 ];
 
-/// Names that other programs use for the keys of `[gateway]`.
-const MISNOMERS: &[KeyMisnomer] = &[
-    KeyMisnomer::of("match", &["mode", "match_mode", "matching"])
-        .hint("It is \"all\" or \"first\""),
-    KeyMisnomer::of("max_hops", &["hops", "hop_limit", "ttl", "limit_hops"]),
-    KeyMisnomer::of(
-        "control",
-        &["socket", "control_socket", "path", "unix_socket", "listen"],
-    ),
-    KeyMisnomer::of(
-        "realtime",
-        &[
-            "priority",
-            "prio",
-            "rt",
-            "rt_priority",
-            "sched_fifo",
-            "real_time",
-        ],
-    ),
-    KeyMisnomer::of(
-        "metrics",
-        &[
-            "prometheus",
-            "openmetrics",
-            "http",
-            "exporter",
-            "metrics_address",
-        ],
-    )
-    .hint("It is a port, or an address and a port"),
-    KeyMisnomer::of("lock_memory", &["mlock", "mlockall", "lock"]),
-    KeyMisnomer::of(
-        "offload",
-        &["kernel", "can_gw", "bpf", "data_path", "accelerate"],
-    )
-    .hint("It is \"none\", \"can-gw\", \"bpf\" or \"auto\""),
-];
+const IN_GATEWAY: &str = "it is a key of [gateway]: write that header above it";
 
 /// Keys of `[gateway]` and of other tables that were written at the top level of the file.
 pub(super) const TOP: &[KeyMisnomer] = &[
-    KeyMisnomer::elsewhere(
-        &[
-            "match",
-            "max_hops",
-            "control",
-            "metrics",
-            "realtime",
-            "offload",
-            "tap",
-            "exact",
-            "lock_memory",
-        ],
-        "it is a key of [gateway]: write that header above it",
-    ),
+    KeyMisnomer::elsewhere(ProcessOptions::NAMES, IN_GATEWAY),
+    KeyMisnomer::elsewhere(SearchOptions::NAMES, IN_GATEWAY),
     KeyMisnomer::elsewhere(
         &["limit", "limits", "rate", "rate_limit"],
         "a limit is a key of a route: `limit = \"100/s\"` under [[routes]]",
     ),
     KeyMisnomer::elsewhere(
         &["filter", "filters", "id", "ids"],
-        "a route says which frames it takes: `id` or `filter` under [[routes]]",
+        "a route selects frames: `id` or `filter` under [[routes]]",
     ),
     KeyMisnomer::elsewhere(
         &["faults", "fault"],
@@ -156,70 +138,12 @@ pub(super) const TOP: &[KeyMisnomer] = &[
 
 const MATCHES: [(&str, RouteMode); 2] = [("all", RouteMode::All), ("first", RouteMode::First)];
 
-const PLACES: [(&str, Offload); 4] = [
-    ("none", Offload::None),
-    ("can-gw", Offload::CanGw),
-    ("bpf", Offload::Bpf),
-    ("auto", Offload::Auto),
-];
-
-/// Returns the keys that [`parse`] reads.
+/// Returns the keys of `[gateway]`.
 pub(super) fn keys() -> Vec<KeySpec> {
-    vec![
-        KeySpec::new(
-            "match",
-            ValueShape::words(&MATCHES),
-            "How many routes take a frame: every one that matches, or only the first.",
-        ),
-        KeySpec::new(
-            "max_hops",
-            ValueShape::Integer(1..=MOST_HOPS),
-            "A frame that has passed this many gateways in the kernel is dropped. Default 1.",
-        ),
-        KeySpec::new(
-            "control",
-            ValueShape::Text,
-            "The Unix socket for `cangate stats` and others; a relative path starts at $XDG_RUNTIME_DIR or /run/cangate.",
-        ),
-        KeySpec::new(
-            "metrics",
-            ValueShape::Any(vec![ValueShape::Integer(1..=65535), ValueShape::Text]),
-            "Serves the counters for Prometheus: a port of the loopback interface, or \"ADDRESS:PORT\".",
-        ),
-        KeySpec::new(
-            "realtime",
-            ValueShape::Any(vec![ValueShape::Flag, ValueShape::Integer(1..=99)]),
-            "Priority under SCHED_FIFO, or false. Default 50.",
-        ),
-        KeySpec::new(
-            "offload",
-            ValueShape::words(&PLACES),
-            "Where routes run: in this process, by can-gw or BPF in the kernel, or each where it is fastest.",
-        ),
-        KeySpec::new(
-            "tap",
-            ValueShape::Flag,
-            "Local programs also see frames that BPF routes. Default false.",
-        ),
-        KeySpec::new(
-            "exact",
-            ValueShape::Flag,
-            "BPF counts copies that an outgoing interface refuses. Default false.",
-        ),
-        KeySpec::new(
-            "lock_memory",
-            ValueShape::Flag,
-            "Locks the memory that is used, so that nothing is paged out. Default true.",
-        ),
-    ]
+    [SearchOptions::key_specs(), ProcessOptions::key_specs()].concat()
 }
 
 pub(super) fn parse(root: &mut TomlTable<'_>, found: &mut Diagnostics) -> GatewayTable {
-    let mut gateway = GatewayTable {
-        options: ProcessOptions::default(),
-        mode: RouteMode::default(),
-        max_hops: 1,
-    };
     let mut table = root.table("gateway", "[gateway]", found);
     for word in FOR_GATEWAY {
         let hint = |_: &TomlValue<'_>| "did you mean [gateway]?".to_owned();
@@ -227,37 +151,24 @@ pub(super) fn parse(root: &mut TomlTable<'_>, found: &mut Diagnostics) -> Gatewa
         let misnamed = misnamed.filter(TomlValue::is_table);
         table = table.or_else(|| misnamed?.table("[gateway]", found));
     }
-    let Some(mut table) = table else {
-        return gateway;
-    };
-    table.misnomers(MISNOMERS);
-    if let Some(mode) = table.one_of("match", &MATCHES, found) {
-        gateway.mode = mode.value;
-    }
-    if let Some(hops) = table.integer("max_hops", 1..=MOST_HOPS, found) {
-        gateway.max_hops = hops.value as u8;
-    }
-    let options = &mut gateway.options;
-    options.control = table.get("control").and_then(|v| control(&v, found));
-    options.metrics = table.get("metrics").and_then(|v| metrics(&v, found));
-    if let Some(value) = table.get("realtime") {
-        options.realtime = realtime(&value, found);
-    }
-    if let Some(place) = table.one_of("offload", &PLACES, found) {
-        options.offload = place.value;
-        if place.value == Offload::Bpf
+    let (mut options, mut search) = (ProcessOptions::defaults(), SearchOptions::defaults());
+    if let Some(mut table) = table {
+        options = ProcessOptions::read(&mut table, found);
+        search = SearchOptions::read(&mut table, found);
+        if options.offload == Offload::Bpf
             && let Some(why) = offload::bpf::left_out()
         {
             let message = "`offload = \"bpf\"` is not in this build";
             let hint = format!("{why}; \"auto\" chooses between can-gw and this process");
-            found.push(Diagnostic::error(place.span, message).hint(hint));
+            table.wrong("offload", message, hint, found);
         }
+        table.finish(found);
     }
-    options.tap = table.flag("tap", false, found);
-    options.exact = table.flag("exact", false, found);
-    options.lock_memory = table.flag("lock_memory", true, found);
-    table.finish(found);
-    gateway
+    GatewayTable {
+        options,
+        mode: search.r#match,
+        max_hops: search.max_hops,
+    }
 }
 
 /// The kernel's limit for the path of a socket: the size of `sun_path` in `struct sockaddr_un`,
@@ -279,6 +190,10 @@ fn control(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
     Some(path.to_owned())
 }
 
+fn addresses() -> ValueShape {
+    ValueShape::Any(vec![ValueShape::Integer(1..=65535), ValueShape::Text])
+}
+
 /// Reads a port of the loopback interface, or an address and a port.
 fn metrics(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SocketAddr> {
     if value.as_integer().is_some() {
@@ -293,15 +208,19 @@ fn metrics(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SocketAddr>
     if address.is_none() {
         let hint = "write a port (9464: this machine only), or an address and a port, such as \"192.0.2.1:9464\" or \
                     \"[::1]:9464\"";
-        value.wrong(format!("`{text}` is no address with a port"), hint, found);
+        value.wrong(format!("`{text}` is not a valid ADDRESS:PORT"), hint, found);
     }
     address
 }
 
-fn realtime(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u8> {
+fn priorities() -> ValueShape {
+    ValueShape::Any(vec![ValueShape::Flag, ValueShape::Integer(1..=99)])
+}
+
+fn realtime(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Option<u8>> {
     match (value.as_bool(), value.as_integer()) {
-        (Some(wanted), _) => wanted.then_some(PRIORITY),
-        (_, Some(_)) => value.integer(1..=99, found).map(|n| n.value as u8),
+        (Some(wanted), _) => Some(wanted.then_some(PRIORITY)),
+        (_, Some(_)) => Some(Some(value.integer(1..=99, found)?.value as u8)),
         _ => {
             value.expected("a priority from 1 to 99, or false", found);
             None

@@ -100,7 +100,7 @@ fn table(keys: &[KeySpec]) -> Map<String, Value> {
         if let Value::Object(of) = &mut of
             && !key.about.is_empty()
         {
-            of.insert("description".to_owned(), json!(key.about));
+            of.insert("description".to_owned(), json!(key.description()));
         }
         (key.name.to_owned(), of)
     };

@@ -1,5 +1,4 @@
-//! Conflicts between ports that use the same interface or the same file. Each kind of port checks
-//! itself for conflicts over other resources.
+//! Conflicts between ports that use the same interface, the same other resource, or the same file.
 
 use config::{Diagnostic, Diagnostics};
 use port::{FileOrStream, PlacedPort, PortKinds, PortSpec};
@@ -25,7 +24,7 @@ pub(super) fn check(
         let ports: Vec<PlacedPort<'_>> = of_kind.collect();
         kind.check(&ports, found);
     }
-    let mut interfaces: HashMap<&str, &str> = HashMap::new();
+    let mut taken: HashMap<String, &str> = HashMap::new();
     let mut written: HashMap<&FileOrStream, &str> = HashMap::new();
     let mut stdin: Option<&str> = None;
     for (port, span) in ports.iter().zip(spans) {
@@ -33,13 +32,11 @@ pub(super) fn check(
             found.push(Diagnostic::error(span.clone(), message).hint(hint));
         };
         let name = port.name.as_str();
-        if let Some(interface) = port.settings.interface()
-            && let Some(other) = interfaces.insert(interface, name)
+        if let Some(resource) = port.settings.exclusive()
+            && let Some(other) = taken.insert(resource.name.clone(), name)
         {
-            clash(
-                format!("ports `{other}` and `{name}` are both interface {interface}"),
-                "use one port: a port both receives and sends",
-            );
+            let message = format!("ports `{other}` and `{name}` both use {}", resource.name);
+            clash(message, resource.hint);
         }
         let writes = port.settings.writes();
         if let Some(stream) = writes

@@ -166,7 +166,7 @@ fn ports_agree_on_what_they_share() {
         ["ports `a` and `b` share bus `x` and do not agree on its bit rate"]
     );
     let can = "kind = 'socketcan'\ninterface = 'can0'";
-    assert_eq!(two(can, can), ["ports `a` and `b` are both interface can0"]);
+    assert_eq!(two(can, can), ["ports `a` and `b` both use interface can0"]);
     let log = "kind = 'log'\nwrite = 'x'";
     assert_eq!(two(log, log), ["ports `a` and `b` write one log"]);
     let log = "kind = 'log'\nread = '-'";
@@ -240,7 +240,7 @@ fn too_large_a_file_is_refused() {
     let text = "#".repeat(LARGEST_FILE + 1);
     assert_eq!(
         messages(&text),
-        ["the file has 67108865 bytes, 67108864 are the most"]
+        ["the file has 67108865 bytes; the maximum is 67108864"]
     );
 }
 
@@ -252,7 +252,7 @@ fn too_many_ports_are_refused() {
     }
     assert_eq!(
         messages(&text),
-        ["1025 ports are too many: 1024 is the most"]
+        ["the file has 1025 ports; the maximum is 1024"]
     );
 }
 

@@ -120,7 +120,7 @@ pub enum LoadError {
     /// The file is a pipe or a device: reading it again could wait for ever, or return something
     /// else.
     #[error(
-        "{path} is no regular file, so it is not read again: start the gateway with a regular file"
+        "{path} is not a regular file, so it is not read again: start the gateway with a regular file"
     )]
     NoRegularFile {
         /// The file.

@@ -20,10 +20,9 @@ use std::io::Read;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-/// The options for a run of a `gateway.toml`, in addition to its contents.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The options for a run of a `gateway.toml`, in addition to its contents. By default, all are off.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunOptions {
     /// The file, which a reload reads again; its name is also that of the control socket. `None` if
     /// the configuration came from a source that cannot be read twice.
@@ -101,13 +100,9 @@ pub fn run(
     no_port_overwrites_another(&config.ports)?;
     let how = RunSettings {
         control: Some(control_path(options.file.as_deref(), &config.options)),
-        control_optional: config.options.control.is_none(),
-        metrics: config.options.metrics,
-        realtime: config.options.realtime,
-        lock_memory: config.options.lock_memory,
+        process: config.options.clone(),
         signals: options.signals,
         service: options.service.clone(),
-        drain: Duration::from_secs(1),
         until_end: if options.until_end {
             inputs
         } else {
@@ -296,10 +291,7 @@ mod tests {
         let options = RunOptions {
             file: Some(write.with_extension("toml")),
             until_end: true,
-            strict: false,
-            signals: false,
-            service: None,
-            persist: false,
+            ..RunOptions::default()
         };
         match run(config, &PortKinds::standard(), &options, &|_| ()) {
             Err(RunError::Overwritten(why)) => why.to_string(),

@@ -8,6 +8,7 @@ use super::kernel::{InKernel, KernelError};
 use super::lines::RouteLine;
 use super::link::WorkerLink;
 use super::mailbox::WorkerMessage;
+use super::options::DRAIN_TIMEOUT;
 use super::site::{PlanSource, RunPlan};
 use super::watch::watch;
 use crate::notice::{Notice, NoticeSender, ReadyPort};
@@ -73,8 +74,6 @@ pub(crate) struct RunningGateway<'a, S: PlanSource> {
     plan: RunPlan<S::Spec>,
     layout: Arc<CounterNames>,
     pub(super) worker: WorkerLink<'a>,
-    /// The time that removed ports may take to send the frames that they hold.
-    drain: Duration,
     /// Reused, so that the worker need not allocate.
     counts: Option<Box<EngineCounts>>,
     kernel: &'a mut InKernel,
@@ -89,7 +88,6 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         plan: RunPlan<S::Spec>,
         layout: Arc<CounterNames>,
         worker: WorkerLink<'a>,
-        drain: Duration,
         kernel: &'a mut InKernel,
         voice: &'a NoticeSender<'a>,
     ) -> Self {
@@ -98,7 +96,6 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
             plan,
             layout,
             worker,
-            drain,
             counts: None,
             kernel,
             voice,
@@ -303,7 +300,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         let mut removed = removed;
         // One time limit for all of them: a client that waits for the answer, or a signal, waits no
         // longer.
-        let end = Instant::now() + self.drain;
+        let end = Instant::now() + DRAIN_TIMEOUT;
         for port in removed.leaving.drain(..) {
             done.closed.push(port.name().to_owned());
             self.let_go(port, end);

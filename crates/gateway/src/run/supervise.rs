@@ -8,7 +8,7 @@ use super::interfaces::{PortInterfaces, interests};
 use super::kernel::InKernel;
 use super::link::WorkerLink;
 use super::mailbox::{WorkerMailbox, WorkerMessage};
-use super::options::{EndReason, RunSettings, RunSummary};
+use super::options::{DRAIN_TIMEOUT, EndReason, RunSettings, RunSummary};
 use super::realtime;
 use super::running::RunningGateway;
 use super::signals::CaughtSignals;
@@ -24,7 +24,6 @@ use offload::with_causes;
 use route::RoutingTable;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Runs a gateway until a signal or a client ends it, or until no frame can come in any more. The
 /// calling thread becomes the control thread. The listener receives the notices meanwhile.
@@ -58,7 +57,7 @@ pub(super) fn supervise_by<S: PlanSource>(
     let os = |doing| move |source| RunError::Os { doing, source };
     // The socket first: a second gateway must not touch the ports of the first one.
     let socket = match options.control.as_deref().map(ClaimedSocket::claim) {
-        Some(Err(error @ SocketError::Os { .. })) if options.control_optional => {
+        Some(Err(error @ SocketError::Os { .. })) if options.process.control.is_none() => {
             voice.say(Notice::NoControl {
                 why: error.to_string(),
             });
@@ -67,7 +66,7 @@ pub(super) fn supervise_by<S: PlanSource>(
         claimed => claimed.transpose()?,
     };
     // The metrics clients wait until the control thread serves.
-    let metrics = options.metrics.map(|address| {
+    let metrics = options.process.metrics.map(|address| {
         let control = options.control.clone().unwrap_or_default();
         MetricsServer::start(address, control, env!("CARGO_PKG_VERSION"))
     });
@@ -83,7 +82,7 @@ pub(super) fn supervise_by<S: PlanSource>(
     let mut kernel = InKernel::start(in_kernel, interfaces, &voice).map_err(RunError::Kernel)?;
     let engine = Engine::new(ports, Arc::new(table), &plan.routes)?;
     let layout = Arc::clone(engine.layout());
-    if options.lock_memory
+    if options.process.lock_memory
         && let Some(notice) = realtime::lock_memory()
     {
         voice.say(notice);
@@ -105,7 +104,7 @@ pub(super) fn supervise_by<S: PlanSource>(
             until_end: options.until_end.clone(),
             alive,
         };
-        let priority = options.realtime;
+        let priority = options.process.realtime;
         let thread = std::thread::Builder::new()
             .name("cangate worker".into())
             .spawn_scoped(scope, move || {
@@ -117,10 +116,7 @@ pub(super) fn supervise_by<S: PlanSource>(
             })
             .map_err(os("starting the worker"))?;
         // Whatever happens to this thread, the join must not wait for the worker for ever.
-        let _stop = StopAtEnd {
-            mailbox: &mailbox,
-            drain: options.drain,
-        };
+        let _stop = StopAtEnd(&mailbox);
         let mut server = socket.map(ControlServer::new);
         let has_ended = || thread.is_finished();
         let mut running = RunningGateway::new(
@@ -133,7 +129,6 @@ pub(super) fn supervise_by<S: PlanSource>(
                 clock,
                 has_ended: &has_ended,
             },
-            options.drain,
             &mut kernel,
             &voice,
         );
@@ -150,10 +145,10 @@ pub(super) fn supervise_by<S: PlanSource>(
         }
         // Before the worker stops: after that, no port takes the frames that come in.
         let reading = kernel.interfaces.read();
-        mailbox.send(WorkerMessage::Stop(options.drain));
+        mailbox.send(WorkerMessage::Stop(DRAIN_TIMEOUT));
         let joined = thread.join();
         if let Some(server) = server {
-            server.finish(options.drain);
+            server.finish(DRAIN_TIMEOUT);
         }
         voice.relay(&outbox, |notice| kernel.interfaces.complete(notice));
         let (engine, ended) = joined.map_err(|_| RunError::WorkerDied)?;
@@ -194,14 +189,11 @@ pub(super) fn supervise_by<S: PlanSource>(
 }
 
 /// Stops the worker when the control thread leaves, also by a panic.
-struct StopAtEnd<'m> {
-    mailbox: &'m WorkerMailbox,
-    drain: Duration,
-}
+struct StopAtEnd<'m>(&'m WorkerMailbox);
 
 impl Drop for StopAtEnd<'_> {
     fn drop(&mut self) {
-        self.mailbox.send(WorkerMessage::Stop(self.drain));
+        self.0.send(WorkerMessage::Stop(DRAIN_TIMEOUT));
     }
 }
 

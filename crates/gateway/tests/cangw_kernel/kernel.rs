@@ -1,7 +1,7 @@
 //! The kernel's side: interfaces, rules, incoming and outgoing frames.
 
 use crate::frames::Owned;
-use port::socketcan::{SocketCanConfig, open};
+use port::socketcan::{SocketCanSettings, open};
 use port::{FrameInterest, Halves, InterestIds, OutgoingFrame, TransmitRefusal};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -64,10 +64,10 @@ fn run(program: &str, arguments: &str) -> Result<String, String> {
 }
 
 fn port(interface: &str, receive_buffer: Option<u32>) -> Result<Halves, String> {
-    let config = SocketCanConfig {
+    let config = SocketCanSettings {
         queue: 8,
         receive_buffer,
-        ..SocketCanConfig::new(interface)
+        ..SocketCanSettings::new(interface)
     };
     open("differential", &config).map_err(|e| e.to_string())
 }

@@ -5,7 +5,7 @@ use crate::wire::Raw;
 use engine::{Engine, EngineCounts, NamedPort};
 use offload::bpf::{self, TestOptions};
 use offload::{GatewayInstance, cangw};
-use port::socketcan::SocketCanConfig;
+use port::socketcan::SocketCanSettings;
 use route::{Routes, RoutingTable, StopReason};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,9 +64,9 @@ impl DataPath for UserSpace {
             Arc::new(RoutingTable::compile(&case.routes, PORTS).map_err(|e| format!("{e:?}"))?);
         let mut named = Vec::new();
         for (number, interface) in ports().into_iter().flatten().enumerate() {
-            let config = SocketCanConfig {
+            let config = SocketCanSettings {
                 queue: 64,
-                ..SocketCanConfig::new(interface.as_str())
+                ..SocketCanSettings::new(interface.as_str())
             };
             let halves = port::socketcan::open(&interface, &config);
             let (rx, tx) = halves.map_err(|e| e.to_string())?;

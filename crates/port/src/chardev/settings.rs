@@ -3,15 +3,14 @@
 use super::line::DeviceLine;
 use super::shared::Open;
 use super::transmit::TransmitRules;
-use crate::kind::{
-    FramePassage, PlacedPort, PortKind, PortSettings, controller_keys, rate_keys, thousandths,
-};
+use crate::keys::{SLOW_DATA_PHASE, restart, restart_ms, sample_point};
+use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
+use config::read;
+use config::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
 use frame::{Kind, Nanos};
 use linux::Errno;
 use linux::chardev::{CharControl, CharDevice, CharInfo};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The kind of CAN controllers as character devices.
@@ -25,22 +24,55 @@ const ORDERS: [(&str, bool); 2] = [("fifo", false), ("priority", true)];
 
 /// Default time from bus-off to the restart, ns.
 const RESTART: Nanos = 100_000_000;
-const MS: Nanos = 1_000_000;
 
-const MISNOMERS: &[KeyMisnomer] = &[
-    KeyMisnomer::of("device", &["interface", "path", "file", "iface", "dev"]),
-    KeyMisnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
-    KeyMisnomer::of(
-        "data_bitrate",
-        &["dbitrate", "fd_bitrate", "data_rate", "data_speed"],
-    ),
-    KeyMisnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
-    KeyMisnomer::of("listen_only", &["listen-only", "silent", "passive"]),
-    KeyMisnomer::of("one_shot", &["one-shot", "oneshot", "single_shot"]),
-    KeyMisnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
-    KeyMisnomer::of("bus_errors", &["berr_reporting", "berr-reporting"]),
-    KeyMisnomer::of("order", &["queue_order", "priority", "sort"]),
-];
+config::settings! {
+    /// The keys of a port on a character device.
+    struct CharDevKeys(port: &str) {
+        /// The character device.
+        device: String = format!("/dev/{port}") => read::by(|| ValueShape::Text, device),
+            value "path", default "`/dev/` and the port's name",
+            not "interface" "path" "file" "iface" "dev";
+        /// The port starts the controller at this bit rate. If the controller runs already with the
+        /// same settings, the port takes it as it is; with other settings, the start fails. Without
+        /// `bitrate`, another program has started it.
+        bitrate: Option<u32> = None => read::bitrate(), not "rate" "speed" "baud" "baudrate";
+        /// Where in the bit the bus is sampled.
+        sample_point: Option<u32> = None => sample_point(), default "the driver's",
+            not "samplepoint" "sp";
+        /// The bit rate of the data phase. With it, the port takes and sends FD frames.
+        data_bitrate: Option<u32> = None => read::bitrate(),
+            not "dbitrate" "fd_bitrate" "data_rate" "data_speed";
+        /// The same as `sample_point`, for the data phase.
+        data_sample_point: Option<u32> = None => sample_point(), default "the driver's";
+        /// The order in which waiting frames leave for the controller: as they came, or by their
+        /// CAN priority (the lowest ID first). The frame in the controller's transmit buffer is not
+        /// called back.
+        order: bool = false => read::words(&ORDERS), default "`\"fifo\"`",
+            not "queue_order" "priority" "sort";
+        /// The controller sends nothing, not even acknowledgements. Frames for this port are
+        /// refused as unsupported.
+        listen_only: bool = false => read::boolean(), not "silent" "passive";
+        /// Each frame is tried once. If arbitration or the frame is lost, the frame counts as lost.
+        one_shot: bool = false => read::boolean(), not "oneshot" "single_shot";
+        /// The time from bus-off to the restart.
+        restart: Option<Nanos> = Some(RESTART) => restart(), default "`\"100ms\"`",
+            not "restart_ms" "recovery";
+        /// Error frames also report each error on the bus, if a route asks for them.
+        bus_errors: bool = false => read::boolean(), not "berr_reporting";
+    }
+}
+
+/// Reads the path of a device.
+fn device(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
+    let path = value.string(found)?.value;
+    if !path.starts_with("/dev/") {
+        let hint =
+            "write a path such as \"/dev/can0\"; a Linux interface is `kind = \"socketcan\"`";
+        value.wrong("`device` is the path of a character device", hint, found);
+        return None;
+    }
+    Some(path.to_owned())
+}
 
 impl PortKind for CharDev {
     fn keyword(&self) -> &'static str {
@@ -48,19 +80,7 @@ impl PortKind for CharDev {
     }
 
     fn keys(&self) -> Option<Vec<KeySpec>> {
-        let own = vec![
-            KeySpec::new(
-                "device",
-                ValueShape::Text,
-                "The character device; by default /dev/ and the port's name.",
-            ),
-            KeySpec::new(
-                "order",
-                ValueShape::words(&ORDERS),
-                "In which order frames leave that wait for the controller.",
-            ),
-        ];
-        Some([own, rate_keys(), controller_keys()].concat())
+        Some(CharDevKeys::key_specs())
     }
 
     fn parse(
@@ -70,23 +90,6 @@ impl PortKind for CharDev {
         found: &mut Diagnostics,
     ) -> Arc<dyn PortSettings> {
         Arc::new(CharDevSettings::parse(port, table, found))
-    }
-
-    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
-        let mut taken: HashMap<&str, &str> = HashMap::new();
-        for port in ports {
-            let Some(settings) = port.settings.downcast_ref::<CharDevSettings>() else {
-                continue;
-            };
-            if let Some(other) = taken.insert(&settings.device, port.name) {
-                let message = format!(
-                    "ports `{other}` and `{}` are both {}",
-                    port.name, settings.device
-                );
-                let hint = "use one port: a port both receives and sends";
-                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
-            }
-        }
     }
 }
 
@@ -110,59 +113,34 @@ impl CharDevSettings {
     }
 
     fn parse(port: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
-        table.misnomers(MISNOMERS);
-        let device = table.string("device", found);
-        if let Some(path) = &device
-            && !path.value.starts_with("/dev/")
+        let keys = CharDevKeys::read(table, port, found);
+        if let (Some(bitrate), Some(data)) = (keys.bitrate, keys.data_bitrate)
+            && data < bitrate
         {
-            let message = "`device` is the path of a character device";
-            let hint =
-                "write a path such as \"/dev/can0\"; a Linux interface is `kind = \"socketcan\"`";
-            found.push(Diagnostic::error(path.span.clone(), message).hint(hint));
+            table.wrong("data_bitrate", SLOW_DATA_PHASE, "", found);
         }
-        let bitrate = table.bitrate("bitrate", found);
-        let data = table.bitrate("data_bitrate", found);
-        if let (Some(bitrate), Some(data)) = (&bitrate, &data)
-            && data.value < bitrate.value
-        {
-            let message = "the data phase cannot be slower than the arbitration phase";
-            found.push(Diagnostic::error(data.span.clone(), message));
-        }
-        let sample_point = table.get("sample_point");
-        let sample_point = sample_point.and_then(|value| thousandths(&value, found));
-        let data_sample_point = table.get("data_sample_point");
-        let data_sample_point = data_sample_point.and_then(|value| thousandths(&value, found));
-        let restart = match table.get("restart") {
-            None => Some(RESTART),
-            Some(value) if value.as_str() == Some("never") => None,
-            Some(value) => value.duration(found).map(|time| time.value),
-        };
         let mut control = CharControl {
-            bitrate: bitrate.as_ref().map_or(0, |rate| rate.value),
-            data_bitrate: data.as_ref().map(|rate| rate.value),
-            sample_point: sample_point.unwrap_or(0),
-            data_sample_point: data_sample_point.unwrap_or(0),
-            restart_ms: restart.map_or(0, |ns| u32::try_from(ns.div_ceil(MS)).unwrap_or(u32::MAX)),
-            listen_only: table.flag("listen_only", false, found),
-            one_shot: table.flag("one_shot", false, found),
-            bus_errors: table.flag("bus_errors", false, found),
-            by_priority: false,
+            bitrate: keys.bitrate.unwrap_or(0),
+            data_bitrate: keys.data_bitrate,
+            sample_point: keys.sample_point.unwrap_or(0),
+            data_sample_point: keys.data_sample_point.unwrap_or(0),
+            restart_ms: restart_ms(keys.restart),
+            listen_only: keys.listen_only,
+            one_shot: keys.one_shot,
+            bus_errors: keys.bus_errors,
+            by_priority: keys.order,
         };
-        control.by_priority = table
-            .one_of("order", &ORDERS, found)
-            .is_some_and(|order| order.value);
-        let unstarted = CharControl {
-            restart_ms: control.restart_ms,
-            ..CharControl::default()
-        };
-        if bitrate.is_none() && control != unstarted {
-            let hint = "add `bitrate`, such as \"500k\"; without it, the controller runs already and keeps \
-                its settings";
-            table.missing("bitrate", hint, found);
+        if keys.bitrate.is_none() {
+            control.restart_ms = 0;
+            if control != CharControl::default() {
+                let hint = "add `bitrate`, such as \"500k\"; without it, the controller runs already \
+                    and keeps its settings";
+                table.missing("bitrate", hint, found);
+            }
         }
         Self {
-            device: device.map_or_else(|| format!("/dev/{port}"), |path| path.value.to_owned()),
-            control: bitrate.is_some().then_some(control),
+            device: keys.device,
+            control: keys.bitrate.is_some().then_some(control),
         }
     }
 }
@@ -241,6 +219,11 @@ impl PortSettings for CharDevSettings {
 
     fn kind(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn exclusive(&self) -> Option<ExclusiveResource> {
+        let hint = "use one port: a port both receives and sends";
+        Some(ExclusiveResource::new(&self.device, hint))
     }
 
     fn describe(&self) -> String {

@@ -18,3 +18,4 @@ pub use rights::{RightsText, rules};
 pub use settings::{ControllerSettings, SharedControllers};
 
 pub(crate) use registry::{MachineFunction, registry};
+pub(crate) use rights::identifiers;

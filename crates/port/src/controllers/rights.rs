@@ -1,6 +1,7 @@
 //! The identifiers that a machine receives and may send, as `gateway.toml` specifies them.
 
-use config::{Diagnostics, TomlTable, TomlValue};
+use config::read::{ReadKey, by};
+use config::{Diagnostics, TomlValue, ValueShape};
 use frame::CanId;
 use vcontroller::IdRule;
 
@@ -13,27 +14,16 @@ pub struct RightsText {
     pub send: Option<Vec<IdRule>>,
 }
 
-impl RightsText {
-    /// Reads the keys `receive` and `send`.
-    pub(crate) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
-        Self {
-            receive: list("receive", table, found),
-            send: list("send", table, found),
-        }
-    }
-}
-
-fn list(
-    key: &'static str,
-    table: &mut TomlTable<'_>,
-    found: &mut Diagnostics,
-) -> Option<Vec<IdRule>> {
-    let value = table.get(key)?;
-    let mut all = Vec::new();
-    for one in value.one_or_list() {
-        all.extend(read(&one, found).unwrap_or_default());
-    }
-    Some(all)
+/// A list of identifiers, or one entry of such a list.
+pub(crate) fn identifiers<'t>() -> impl ReadKey<'t, Value = Vec<IdRule>> {
+    by(
+        || ValueShape::OneOrList(Box::new(ValueShape::Text)),
+        |value, found| {
+            let all = value.one_or_list();
+            let rules = all.iter().filter_map(|one| read(one, found));
+            Some(rules.flatten().collect())
+        },
+    )
 }
 
 fn read(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Vec<IdRule>> {

@@ -3,10 +3,10 @@
 
 use super::on_interface::OnInterface;
 use super::registry::{ControllerPlace, MOST_FUNCTIONS, registry};
-use crate::embedded::{self, BusSettings, join, world};
+use crate::embedded::{BusSettings, join, world};
 use crate::kind::{FramePassage, PortKind, PortSettings};
 use crate::socketcan::{self, SocketCanSettings};
-use crate::{Halves, PortError, PortOpener, QueueSettings};
+use crate::{Halves, PortError, PortOpener};
 use bus::NodeConfig;
 use config::{Diagnostics, KeySpec, TomlTable};
 use frame::Kind;
@@ -31,15 +31,16 @@ impl PortKind for SharedControllers {
     }
 
     fn keys(&self) -> Option<Vec<KeySpec>> {
-        // With `interface`, the keys of an interface; else those of a bus. The keys of the transmit
-        // queue are left out, because a controller has a queue of its own.
+        // With `interface`, the keys of an interface; else those of a bus.
         let mut keys = socketcan::keys();
         let known: Vec<_> = keys.iter().map(|key| key.name).collect();
-        let bus = embedded::keys();
+        let bus = BusSettings::key_specs();
         keys.extend(bus.into_iter().filter(|key| !known.contains(&key.name)));
-        let queueing = QueueSettings::all_keys();
-        keys.retain(|key| queueing.iter().all(|other| other.name != key.name));
         Some(keys)
+    }
+
+    fn table(&self) -> &'static str {
+        "controllers"
     }
 
     fn parse(
@@ -48,8 +49,7 @@ impl PortKind for SharedControllers {
         table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
     ) -> Arc<dyn PortSettings> {
-        let interface = table.get("interface").is_some();
-        Arc::new(if interface {
+        Arc::new(if table.has("interface") {
             ControllerSettings::Interface(SocketCanSettings::parse(port, table, found))
         } else {
             ControllerSettings::Bus(BusSettings::parse(port, table, found))
@@ -133,8 +133,7 @@ impl PortSettings for ControllerSettings {
         let place = registry(opener).place(port);
         if place.get().is_some() {
             return Err(fail(
-                "this controller is there with other settings already: start the gateway anew"
-                    .to_owned(),
+                "this controller runs with other settings already: restart the gateway".to_owned(),
             ));
         }
         let (halves, made) = match self {

@@ -2,17 +2,14 @@
 
 use super::backend::{BackendError, BackendOptions, FoundBackend, find};
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
-use crate::kind::{
-    FramePassage, PlacedPort, PortKind, PortSettings, controller_keys, queue, queue_key, rate_keys,
-    thousandths,
-};
+use crate::keys::{SLOW_DATA_PHASE, queue, restart, sample_point};
+use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
 use crate::{AtStart, Halves, PortError, PortOpener};
-use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
+use config::{CheckText, Diagnostics, KeySpec, TomlTable, read};
 use controller::driven::{DrivenPort, DrivenRules};
 use controller::timing::usual_sample_point;
 use controller::{BitTiming, StartMode, TimingLimits};
 use frame::{Kind, Nanos};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The kind of controllers that are driven from user space.
@@ -27,25 +24,7 @@ impl PortKind for DirectPorts {
     }
 
     fn keys(&self) -> Option<Vec<KeySpec>> {
-        let own = vec![
-            KeySpec::new(
-                "device",
-                ValueShape::Text,
-                "A network interface of the card, its PCI address, or /dev/bitcan-NAME; by default the port's name.",
-            ),
-            KeySpec::new(
-                "channel",
-                ValueShape::Integer(0..=CHANNELS),
-                "Which controller of a card that has several.",
-            ),
-            KeySpec::new(
-                "mode",
-                ValueShape::words(&DRIVES),
-                "How the controller is watched. Default \"poll\".",
-            ),
-            queue_key("Frames that wait while all transmit buffers are in use. Default 128."),
-        ];
-        Some([own, rate_keys(), controller_keys()].concat())
+        Some(DirectSettings::key_specs())
     }
 
     fn parse(
@@ -55,22 +34,6 @@ impl PortKind for DirectPorts {
         found: &mut Diagnostics,
     ) -> Arc<dyn PortSettings> {
         Arc::new(DirectSettings::parse(port, table, found))
-    }
-
-    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
-        let mut taken: HashMap<(&str, Option<u8>), &str> = HashMap::new();
-        for port in ports {
-            let Some(settings) = port.settings.downcast_ref::<DirectSettings>() else {
-                continue;
-            };
-            let controller = (settings.device.as_str(), settings.channel);
-            if let Some(other) = taken.insert(controller, port.name) {
-                let message = format!("ports `{other}` and `{}` are one controller", port.name);
-                let hint =
-                    "a port receives and transmits; give this one another `device` or `channel`";
-                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
-            }
-        }
     }
 }
 
@@ -92,92 +55,90 @@ const DRIVES: [(&str, DriveMode); 2] = [
 /// Default time from bus-off to the restart, ns.
 const RESTART: Nanos = 100_000_000;
 
-/// Highest channel number of a card.
-const CHANNELS: i64 = 7;
+impl CheckText for DriveMode {
+    fn words(&self, words: &str) -> String {
+        words.replace(
+            "{}",
+            match self {
+                Self::Poll => "polled",
+                Self::Interrupt => "by interrupt",
+            },
+        )
+    }
+}
 
-const MISNOMERS: &[KeyMisnomer] = &[
-    KeyMisnomer::of(
-        "device",
-        &["interface", "card", "address", "iface", "dev", "pci"],
-    ),
-    KeyMisnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
-    KeyMisnomer::of(
-        "data_bitrate",
-        &["dbitrate", "fd_bitrate", "data_rate", "data_speed"],
-    ),
-    KeyMisnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
-    KeyMisnomer::of("listen_only", &["listen-only", "silent", "passive"]),
-    KeyMisnomer::of("one_shot", &["one-shot", "oneshot", "single_shot"]),
-    KeyMisnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
-    KeyMisnomer::of("bus_errors", &["berr_reporting", "berr-reporting"]),
-    KeyMisnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
-];
-
-/// The settings of a controller driven from user space.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DirectSettings {
-    /// A network interface or a PCI address; by default the port's name.
-    pub device: String,
-    /// Number of the controller on a card; by default the interface's, or 0.
-    pub channel: Option<u8>,
-    /// Nominal bit rate, bit/s; default 500000.
-    pub bitrate: u32,
-    /// Sample point in thousandths of a bit; by default the usual one of the bit rate.
-    pub sample_point: Option<u32>,
-    /// Bit rate of the data phase, bit/s; with it, FD frames are received and sent.
-    pub data_bitrate: Option<u32>,
-    /// Sample point of the data phase, in thousandths of a bit.
-    pub data_sample_point: Option<u32>,
-    /// The way in which it is watched; default poll.
-    pub mode: DriveMode,
-    /// Whether it sends nothing, not even acknowledgements; default false.
-    pub listen_only: bool,
-    /// Whether it tries each frame once only; default false.
-    pub one_shot: bool,
-    /// Whether error frames report every error on the bus and every lost arbitration; default
-    /// false.
-    pub bus_errors: bool,
-    /// Time from bus-off to the restart, ns; `None`: never. Default 100 ms.
-    pub restart: Option<Nanos>,
-    /// Number of frames that can wait in front of the transmit buffers; default 128.
-    pub queue: u32,
+config::settings! {
+    /// The settings of a controller driven from user space.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct DirectSettings(port: &str) {
+        /// Which card: by the name of one of its network interfaces, or by its address (`lspci
+        /// -D`). Network interfaces of this network namespace only. `/dev/bitcan-NAME` is a mapped
+        /// controller of [kmod/bitcan](../kmod/bitcan/README.md#mapped-controllers).
+        pub device: String = port.to_owned() => read::text(),
+            value "interface, PCI address, `/dev/bitcan-NAME`", default "the port's name",
+            check "controller {}",
+            not "interface" "card" "address" "iface" "dev" "pci";
+        /// Which controller of a card that has several.
+        pub channel: Option<u8> = None => read::integer(0..=7u8), default "the interface's, else 0",
+            check ", channel {}";
+        /// The nominal bit rate. It is met exactly; if the controller cannot do so, the start fails
+        /// and names the nearest bit rates that the controller can do.
+        ///
+        /// In bit/s.
+        pub bitrate: u32 = 500_000 => read::bitrate(), default "`\"500k\"`",
+            check ", driven directly at {} bit/s",
+            not "rate" "speed" "baud" "baudrate";
+        /// Where in the bit the bus is sampled; the nearest possible is taken. By default 0.875 up
+        /// to 500 kbit/s, 0.8 up to 800 kbit/s, 0.75 above.
+        ///
+        /// In thousandths of a bit.
+        pub sample_point: Option<u32> = None => sample_point(), default "by bit rate",
+            not "samplepoint" "sp";
+        /// The bit rate of the data phase. With it, the port takes and sends FD frames; without it,
+        /// the controller is classic.
+        ///
+        /// In bit/s.
+        pub data_bitrate: Option<u32> = None => read::bitrate(), check ", FD at {} bit/s",
+            not "dbitrate" "fd_bitrate" "data_rate" "data_speed";
+        /// The same as `sample_point`, for the data phase.
+        pub data_sample_point: Option<u32> = None => sample_point(), default "by bit rate";
+        /// `"poll"`: the controller is asked without a pause. This is the fastest way, and takes a
+        /// whole processor. `"interrupt"`: the gateway sleeps until the card interrupts.
+        pub mode: DriveMode = DriveMode::Poll => read::words(&DRIVES), default "`\"poll\"`",
+            check ", {}";
+        /// The controller sends nothing, not even acknowledgements. Frames for this port are
+        /// refused as unsupported.
+        pub listen_only: bool = false => read::boolean(), check ", listens only",
+            not "silent" "passive";
+        /// Each frame is tried once. If arbitration or the frame is lost, the frame counts as lost.
+        pub one_shot: bool = false => read::boolean(), check ", tries each frame once",
+            not "oneshot" "single_shot";
+        /// The time from bus-off to the restart. Then the controller waits for 128 times 11
+        /// recessive bits, as ISO 11898-1 demands.
+        ///
+        /// In ns; `None`: never.
+        pub restart: Option<Nanos> = Some(RESTART) => restart(), default "`\"100ms\"`",
+            not "restart_ms" "recovery";
+        /// Error frames also report each error on the bus and each lost arbitration, if a route
+        /// asks for them.
+        pub bus_errors: bool = false => read::boolean(), not "berr_reporting";
+        /// Number of frames that wait while all transmit buffers are in use. Further frames are
+        /// refused.
+        pub queue: u32 = 128 => queue(), check "; up to {} frames wait",
+            not "txqueuelen" "queue_length" "queue_size";
+    }
 }
 
 impl DirectSettings {
     fn parse(port: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
-        table.misnomers(MISNOMERS);
-        let device = table.string("device", found).map(|name| name.value);
-        let channel = table.integer("channel", 0..=CHANNELS, found);
-        let bitrate = table.bitrate("bitrate", found).map_or(500_000, |r| r.value);
-        let data = table.bitrate("data_bitrate", found);
-        if let Some(data) = &data
-            && data.value < bitrate
+        let settings = Self::read(table, port, found);
+        if settings
+            .data_bitrate
+            .is_some_and(|data| data < settings.bitrate)
         {
-            let message = "the data phase cannot be slower than the arbitration phase";
-            found.push(Diagnostic::error(data.span.clone(), message));
+            table.wrong("data_bitrate", SLOW_DATA_PHASE, "", found);
         }
-        let sample_point = table.get("sample_point");
-        let data_sample_point = table.get("data_sample_point");
-        Self {
-            device: device.unwrap_or(port).to_owned(),
-            channel: channel.map(|n| n.value as u8),
-            bitrate,
-            sample_point: sample_point.and_then(|value| thousandths(&value, found)),
-            data_bitrate: data.map(|rate| rate.value),
-            data_sample_point: data_sample_point.and_then(|value| thousandths(&value, found)),
-            mode: table
-                .one_of("mode", &DRIVES, found)
-                .map_or(DriveMode::Poll, |mode| mode.value),
-            listen_only: table.flag("listen_only", false, found),
-            one_shot: table.flag("one_shot", false, found),
-            bus_errors: table.flag("bus_errors", false, found),
-            restart: match table.get("restart") {
-                None => Some(RESTART),
-                Some(value) if value.as_str() == Some("never") => None,
-                Some(value) => value.duration(found).map(|time| time.value),
-            },
-            queue: queue(table, 128, found),
-        }
+        settings
     }
 
     fn timing(
@@ -246,26 +207,17 @@ impl PortSettings for DirectSettings {
         KEYWORD
     }
 
+    fn exclusive(&self) -> Option<ExclusiveResource> {
+        let channel = self
+            .channel
+            .map_or_else(String::new, |channel| format!("{channel} "));
+        let name = format!("controller {channel}of {}", self.device);
+        let hint = "a port receives and transmits; give this one another `device` or `channel`";
+        Some(ExclusiveResource::new(name, hint))
+    }
+
     fn describe(&self) -> String {
-        let mut words = format!("controller {}", self.device);
-        if let Some(channel) = self.channel {
-            words.push_str(&format!(", channel {channel}"));
-        }
-        words.push_str(&format!(", driven directly at {} bit/s", self.bitrate));
-        if let Some(data) = self.data_bitrate {
-            words.push_str(&format!(", FD at {data} bit/s"));
-        }
-        words.push_str(match self.mode {
-            DriveMode::Poll => ", polled",
-            DriveMode::Interrupt => ", by interrupt",
-        });
-        if self.listen_only {
-            words.push_str(", listens only");
-        }
-        if self.one_shot {
-            words.push_str(", tries each frame once");
-        }
-        format!("{words}; up to {} frames wait", self.queue)
+        self.check_words()
     }
 
     fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {

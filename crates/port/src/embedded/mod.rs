@@ -22,8 +22,6 @@ pub use halves::{BusReceive, BusTransmit};
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use join::join;
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]
-pub(crate) use settings::keys;
-#[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use settings::world;
 pub use settings::{BusSettings, EmbeddedBus};
 pub use world::{BusIndex, BusWorld, SharedController, TesterNode, WorldError};

@@ -2,15 +2,13 @@
 
 use super::join::join;
 use super::world::BusWorld;
-use crate::kind::{
-    FramePassage, LONGEST_NAME, PlacedPort, PortKind, PortSettings, queue, queue_key,
-};
-use crate::{Halves, PortError, PortOpener, QueueSettings, QueueSize, SourcePace};
+use crate::keys::{SLOW_DATA_PHASE, queue};
+use crate::kind::{FramePassage, LONGEST_NAME, PlacedPort, PortKind, PortSettings};
+use crate::{Halves, PortError, PortOpener, QueueSize, SourcePace};
 use bus::{BusConfig, NodeConfig};
-use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, SpannedValue, TomlTable, ValueShape};
+use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos, dlc};
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// The kind of nodes on buses of the embedded bus model.
@@ -23,7 +21,11 @@ impl PortKind for EmbeddedBus {
     }
 
     fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(keys())
+        Some(BusSettings::key_specs())
+    }
+
+    fn has_transmit_queue(&self) -> bool {
+        true
     }
 
     fn parse(
@@ -68,106 +70,45 @@ const HIGHEST_DATA: u32 = 8_000_000;
 /// set-ups of CAN interfaces use.
 const RESTART: Nanos = 100_000_000;
 
-/// The settings of a node on a bus of the embedded bus model.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BusSettings {
-    /// Name of the bus; ports with the same name share a bus. By default the port's name.
-    pub bus: String,
-    /// Nominal bit rate in bits per second, 5000 to 1000000; default 500000. All ports on a bus
-    /// agree on it.
-    pub bitrate: u32,
-    /// Bit rate of the data phase in bits per second, up to 8000000, at least the nominal one;
-    /// makes the bus an FD bus. All ports on a bus agree on it.
-    pub data_bitrate: Option<u32>,
-    /// Number of frames that can wait in front of the transmit mailboxes; 1 to 65536, default 10
-    /// (Linux's queue length of a CAN interface).
-    pub queue: u32,
-    /// Number of transmit mailboxes, from which the highest priority goes first; 1 to 32, default 3
-    /// (as the MSCAN controllers of the papers have).
-    pub mailboxes: u8,
-}
-
-/// Range of the number of transmit mailboxes.
-const MAILBOXES: RangeInclusive<i64> = 1..=32;
-
-/// Names of these settings in other tools.
-const MISNOMERS: &[KeyMisnomer] = &[
-    KeyMisnomer::of(
-        "bus",
-        &["channel", "name", "interface", "device", "network"],
-    ),
-    KeyMisnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
-    KeyMisnomer::of(
-        "data_bitrate",
-        &["dbitrate", "fd_bitrate", "data_rate", "data_speed"],
-    ),
-    KeyMisnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
-    KeyMisnomer::of("mailboxes", &["buffers", "tx_buffers", "transmit_buffers"]),
-];
-
-/// Returns the keys that [`BusSettings::parse`] reads, and those of the transmit queue.
-pub(crate) fn keys() -> Vec<KeySpec> {
-    let own = vec![
-        KeySpec::new(
-            "bus",
-            ValueShape::Text,
-            "The bus's name; by default the port's. Ports with the same name share it.",
-        ),
-        KeySpec::new(
-            "bitrate",
-            ValueShape::Bitrate,
-            "Nominal bit rate, such as \"500k\", which is the default.",
-        ),
-        KeySpec::new(
-            "data_bitrate",
-            ValueShape::Bitrate,
-            "Bit rate of the data phase, such as \"2M\"; with it, it is an FD bus.",
-        ),
-        queue_key("Frames that wait for a mailbox. Default 10."),
-        KeySpec::new(
-            "mailboxes",
-            ValueShape::Integer(MAILBOXES),
-            "Transmit mailboxes. Default 3.",
-        ),
-    ];
-    [own, QueueSettings::all_keys()].concat()
+config::settings! {
+    /// The settings of a node on a bus of the embedded bus model.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct BusSettings(port: &str) {
+        /// The bus. Ports with the same `bus` are on the same bus.
+        pub bus: String = port.to_owned() => read::by(|| ValueShape::Text, bus_name),
+            value "name", default "the port's name",
+            not "channel" "name" "interface" "device" "network";
+        /// Nominal bit rate: `"500k"`, `"33.333k"`, `"1M"` or `500000`.
+        ///
+        /// In bit/s. All ports on a bus agree on it.
+        pub bitrate: u32 = 500_000 => within(LOWEST, HIGHEST), value "5k–1M", default "`\"500k\"`",
+            not "rate" "speed" "baud" "baudrate";
+        /// Bit rate of the data phase, at least `bitrate`. With it, the bus is an FD bus.
+        ///
+        /// In bit/s. All ports on a bus agree on it.
+        pub data_bitrate: Option<u32> = None => within(LOWEST, HIGHEST_DATA), value "up to 8M",
+            not "dbitrate" "fd_bitrate" "data_rate" "data_speed";
+        /// Number of frames that wait for a mailbox. 10 is Linux's default for a CAN interface.
+        pub queue: u32 = 10 => queue(), not "txqueuelen" "queue_length" "queue_size";
+        /// Number of transmit mailboxes. The frame with the highest priority is sent first.
+        ///
+        /// The MSCAN controllers of the papers have 3.
+        pub mailboxes: u8 = 3 => read::integer(1..=32u8),
+            not "buffers" "tx_buffers" "transmit_buffers";
+    }
 }
 
 impl BusSettings {
     pub(crate) fn parse(port: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
-        table.misnomers(MISNOMERS);
-        let bus = table.string("bus", found);
-        if let Some(name) = &bus
-            && (name.value.is_empty() || name.value.len() > LONGEST_NAME)
+        let settings = Self::read(table, port, found);
+        if settings
+            .data_bitrate
+            .is_some_and(|data| data < settings.bitrate)
         {
-            let message = format!("the name of a bus has 1 to {} characters", LONGEST_NAME);
-            found.push(Diagnostic::error(name.span.clone(), message));
+            let hint = format!("`bitrate` is {}", words(settings.bitrate));
+            table.wrong("data_bitrate", SLOW_DATA_PHASE, hint, found);
         }
-        let bitrate = table.bitrate("bitrate", found);
-        if let Some(rate) = &bitrate {
-            within(rate, "bitrate", LOWEST, HIGHEST, found);
-        }
-        let nominal = bitrate.map_or(500_000, |rate| rate.value);
-        let data_bitrate = table.bitrate("data_bitrate", found);
-        if let Some(rate) = &data_bitrate
-            && within(rate, "data_bitrate", LOWEST, HIGHEST_DATA, found)
-            && rate.value < nominal
-        {
-            let message = "the data phase cannot be slower than the arbitration phase";
-            let hint = format!("`bitrate` is {}", words(nominal));
-            found.push(Diagnostic::error(rate.span.clone(), message).hint(hint));
-        }
-        let queue = queue(table, 10, found);
-        let mailboxes = table
-            .integer("mailboxes", MAILBOXES, found)
-            .map_or(3, |n| n.value as u8);
-        Self {
-            bus: bus.map_or(port, |b| b.value).to_owned(),
-            bitrate: nominal,
-            data_bitrate: data_bitrate.map(|rate| rate.value),
-            queue,
-            mailboxes,
-        }
+        settings
     }
 }
 
@@ -243,20 +184,30 @@ impl BusSettings {
     }
 }
 
-fn within(
-    rate: &SpannedValue<u32>,
-    key: &str,
-    low: u32,
-    high: u32,
-    found: &mut Diagnostics,
-) -> bool {
-    if (low..=high).contains(&rate.value) {
-        return true;
+fn bus_name(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
+    let name = value.string(found)?.value;
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        let message = format!("the name of a bus has 1 to {LONGEST_NAME} characters");
+        value.wrong(message, "", found);
+        return None;
     }
-    let message = format!("`{key}` must be from {} to {}", words(low), words(high));
-    let label = format!("this is {}", words(rate.value));
-    found.push(Diagnostic::error(rate.span.clone(), message).label(label));
-    false
+    Some(name.to_owned())
+}
+
+/// A bit rate within bounds, bit/s.
+fn within<'t>(low: u32, high: u32) -> impl read::ReadKey<'t, Value = u32> {
+    let read = move |value: &TomlValue<'t>, found: &mut Diagnostics| {
+        let rate = value.bitrate(found)?.value;
+        if (low..=high).contains(&rate) {
+            return Some(rate);
+        }
+        let key = value.name();
+        let message = format!("`{key}` must be from {} to {}", words(low), words(high));
+        let label = format!("this is {}", words(rate));
+        found.push(Diagnostic::error(value.span(), message).label(label));
+        None
+    };
+    read::by(|| ValueShape::Bitrate, read)
 }
 
 fn words(rate: u32) -> String {

@@ -29,7 +29,6 @@ mod sink;
 mod source;
 mod source_config;
 mod target;
-mod write;
 
 pub use due::ReplaySpeed;
 pub use logs::{
@@ -38,7 +37,7 @@ pub use logs::{
 };
 pub use old_files::OldFiles;
 pub use rotation::RotationRule;
-pub use settings::{LogPorts, LogSettings};
+pub use settings::{LogOrigin, LogPorts, LogSettings};
 pub use sink::{LogSink, SinkConfig};
 pub use source::LogSource;
 pub use source_config::{OnFull, SourceConfig};

@@ -2,24 +2,97 @@
 
 use super::old_files::OldFiles;
 use super::output::whole_lines;
+use config::read::{self, by};
+use config::{Diagnostics, TomlTable, TomlValue, ValueShape};
 use frame::Nanos;
 use std::fs::File;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Time for which the present file stays in use if it cannot be exchanged, before the next attempt,
 /// ns.
 const RETRY: Nanos = 10_000_000_000;
 
-/// The rules for when a log continues in a new file, and how many old ones are kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RotationRule {
-    /// Maximum size of a file in bytes; a single line that is longer has a file of its own.
-    pub size: Option<u64>,
-    /// Maximum time between the first and the last line of a file, ns.
-    pub every: Option<Nanos>,
-    /// Number of old files that are kept, those written last; `None`: all.
-    pub keep: Option<u32>,
+/// Range of the size of one file, bytes: from a page to the limits of present file systems.
+const SIZES: RangeInclusive<u64> = 4096..=1 << 40;
+
+const SECOND: Nanos = 1_000_000_000;
+
+/// Range of the time of one file, ns: from a second to a leap year.
+const TIMES: RangeInclusive<Nanos> = SECOND..=366 * 24 * 3600 * SECOND;
+
+config::settings! {
+    /// The rules for when a log continues in a new file, and how many old ones are kept.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct RotationRule {
+        /// A file has at most this size: `65536`, `"100M"` (powers of 1000) or `"1GiB"` (powers of
+        /// 1024).
+        ///
+        /// In bytes; a single line that is longer has a file of its own.
+        pub size: Option<u64> = None => by(|| ValueShape::Size, size),
+            value "4096 bytes to 1024 GiB";
+        /// A file has the frames of at most this time, by the gateway's clock. The time begins with
+        /// the first frame that is written to the file.
+        ///
+        /// In ns.
+        pub every: Option<Nanos> = None => by(|| ValueShape::Duration, every),
+            value "`\"1s\"` to `\"8784h\"`";
+        /// This many old files are kept; older ones are removed.
+        pub keep: Option<u32> = None => read::integer(1..=999_999u32), default "all";
+    }
+}
+
+impl Default for RotationRule {
+    fn default() -> Self {
+        Self::defaults()
+    }
+}
+
+fn size(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u64> {
+    let bytes = value.size(found)?.value;
+    if SIZES.contains(&bytes) {
+        return Some(bytes);
+    }
+    let hint = "write it as 65536, \"100M\" or \"1GiB\"";
+    value.wrong("`size` must be from 4096 bytes to 1024 GiB", hint, found);
+    None
+}
+
+fn every(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Nanos> {
+    let time = value.duration(found)?.value;
+    if TIMES.contains(&time) {
+        return Some(time);
+    }
+    let hint = "write it as \"90s\", \"15min\" or \"24h\"";
+    value.wrong("`every` must be from 1s to 8784h (366 days)", hint, found);
+    None
+}
+
+impl RotationRule {
+    pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
+        let rule = Self::read(table, found);
+        if !table.has("size") && !table.has("every") {
+            let hint = "set when a new file begins: `size = \"100M\"`, `every = \"1h\"` or both";
+            table.missing("size` or `every", hint, found);
+        }
+        rule
+    }
+
+    /// Returns a description, as words that follow the name of the log.
+    pub(super) fn describe(self) -> String {
+        let size = self.size.map(|size| format!("{size} bytes"));
+        let every = self
+            .every
+            .map(|every| format!("{} s", every as f64 / SECOND as f64));
+        let when: Vec<String> = size.into_iter().chain(every).collect();
+        let keeps = match self.keep {
+            Some(1) => "1 old file".to_owned(),
+            Some(keep) => format!("{keep} old files"),
+            None => "all old files".to_owned(),
+        };
+        format!(", a new file after {}, keeps {keeps}", when.join(" or "))
+    }
 }
 
 /// The files of a log. The present one has the log's name; the old ones have an ascending number

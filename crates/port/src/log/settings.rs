@@ -7,13 +7,13 @@ use super::sink::{LogSink, SinkConfig};
 use super::source::LogSource;
 use super::source_config::{OnFull, SourceConfig};
 use super::target::{self, BegunFiles, FileBegin, OpenMode};
-use super::write;
 use crate::kind::{FileOrStream, PortKind, PortSettings};
 use crate::{
     Halves, NullReceiver, NullTransmitter, PollReceive, PollTransmit, PortError, PortOpener,
     SourcePace,
 };
-use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
+use config::read::{self, by};
+use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
 use frame::{FrameBuf, Nanos};
 use logs::{FileFormat, InterfaceName, LogError, LogReader};
 use std::fs::File;
@@ -30,45 +30,7 @@ impl PortKind for LogPorts {
     }
 
     fn keys(&self) -> Option<Vec<KeySpec>> {
-        let file = "A file, or \"-\" for standard input or output.";
-        Some(vec![
-            KeySpec::new("read", ValueShape::Text, file),
-            KeySpec::new("write", ValueShape::Text, file),
-            KeySpec::new(
-                "interface",
-                ValueShape::Text,
-                "Only its lines are read, and written lines have this name.",
-            ),
-            KeySpec::new(
-                "pace",
-                ValueShape::Any(vec![
-                    ValueShape::words(&PACES),
-                    ValueShape::Number(SourcePace::SPEEDS),
-                ]),
-                "How fast the log is read: \"original\", \"fast\", or a factor.",
-            ),
-            KeySpec::new(
-                "format",
-                ValueShape::words(&FileFormat::NAMES),
-                "The format of what is read, where its beginning does not say it.",
-            ),
-            KeySpec::new(
-                "on_full",
-                ValueShape::words(&ON_FULL),
-                "What happens to frames that are read while a destination's queue is full.",
-            ),
-            KeySpec::new(
-                "origin",
-                ValueShape::words(&ORIGINS),
-                "Where its time begins: with that of other logs of the same time, or its own.",
-            ),
-            KeySpec::new(
-                "append",
-                ValueShape::Flag,
-                "The file that is written is continued where an earlier run ended.",
-            ),
-            write::key(),
-        ])
+        Some(LogSettings::key_specs())
     }
 
     fn parse(
@@ -83,34 +45,70 @@ impl PortKind for LogPorts {
 
 const KEYWORD: &str = "log";
 
-/// The settings of a log as source, sink or both.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct LogSettings {
-    /// Stream that frames are read from; at least one of `read` and `write` is present.
-    pub read: Option<FileOrStream>,
-    /// Format of the stream that is read; `None`: it is recognised from its beginning.
-    pub format: Option<FileFormat>,
-    /// Stream that frames are written to.
-    pub write: Option<FileOrStream>,
-    /// Interface whose lines are read; it is also the interface in lines that are written. By
-    /// default all lines are read, and the port's name is written.
-    pub interface: Option<String>,
-    /// Speed at which frames are read.
-    pub pace: ReplaySpeed,
-    /// Treatment of frames that are read while a destination has no room.
-    pub on_full: OnFull,
-    /// Whether time begins with the port's own first frame, even if other logs are of the same
-    /// time.
-    pub own_origin: bool,
-    /// Whether the content of the file that is written stays, and the log is appended to it.
-    pub append: bool,
-    /// Rules for when the log continues in another file; never where absent.
-    pub rotate: Option<RotationRule>,
+config::settings! {
+    /// The settings of a log as source, sink or both.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct LogSettings {
+        /// Where frames come from. `-` is standard input.
+        ///
+        /// At least one of `read` and `write` is present.
+        pub read: Option<FileOrStream> = None => stream(),
+            value "file, `\"-\"`", default "none",
+            not "file" "path" "input" "in" "source" "replay" "filename"
+                => "To write a log: `write = \"FILE\"`";
+        /// Where frames go. `-` is standard output. A file is emptied when the start has succeeded,
+        /// and continued after a reload. A start that fails changes no file.
+        pub write: Option<FileOrStream> = None => stream(),
+            value "file, `\"-\"`", default "none",
+            not "output" "out" "destination" "record";
+        /// The file is continued where an earlier run ended. If its last line is incomplete, the
+        /// first new frame begins on a line of its own.
+        pub append: bool = false => read::boolean();
+        /// When the log continues in a new file; see below.
+        pub rotate: Option<RotationRule> = None
+            => read::table(RotationRule::key_specs, RotationRule::parse), default "none";
+        /// The format of what is read; [the list](files.md#log-files).
+        pub format: Option<FileFormat> = None => read::words(&FileFormat::NAMES),
+            default "by the log's beginning";
+        /// Only lines of this interface are read, and written lines have this name. Without it,
+        /// written lines have the port's name.
+        pub interface: Option<String> = None => by(|| ValueShape::Text, interface),
+            value "name", default "all lines", not "channel" "device" "dev" "iface";
+        /// How fast the log is read: with its own gaps, as fast as possible, or with the gaps
+        /// divided by a factor from 0.000001 to 1000000.
+        pub pace: ReplaySpeed = ReplaySpeed::Original => by(paces, pace),
+            value "`\"original\"`, `\"fast\"`, factor", default "`\"original\"`",
+            not "speed" "timing" "realtime" "real_time" => "It is \"original\" or \"fast\"";
+        /// What happens to frames that are read while the queue of a destination is full. `"wait"`:
+        /// the log waits until there is room, so no frame is refused. If the log's own timing
+        /// cannot be kept because of this, the frames follow as fast as there is room, and the
+        /// summary reports how late they were. `"refuse"`: the timing is kept; frames without room
+        /// are refused and counted.
+        pub on_full: OnFull = OnFull::Wait => read::words(&ON_FULL), default "`\"wait\"`";
+        /// Where the log's time begins: with that of other logs of the same clock, or with this
+        /// port's first frame; see below.
+        pub origin: LogOrigin = LogOrigin::Shared => read::words(&ORIGINS), default "`\"shared\"`";
+    }
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        Self::defaults()
+    }
+}
+
+/// The beginning of a log's time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogOrigin {
+    /// The earliest first frame of the logs that are of the same time.
+    Shared,
+    /// The port's own first frame.
+    Own,
 }
 
 const ON_FULL: [(&str, OnFull); 2] = [("wait", OnFull::Wait), ("refuse", OnFull::Refuse)];
 
-const ORIGINS: [(&str, bool); 2] = [("shared", false), ("own", true)];
+const ORIGINS: [(&str, LogOrigin); 2] = [("shared", LogOrigin::Shared), ("own", LogOrigin::Own)];
 
 /// Maximum number of lines or blocks that are read to find the first frame of a log.
 const MOST_BEFORE: usize = 10_000;
@@ -120,84 +118,47 @@ const PACES: [(&str, ReplaySpeed); 2] = [
     ("fast", ReplaySpeed::Fast),
 ];
 
-/// Names of these settings in other tools.
-const MISNOMERS: &[KeyMisnomer] = &[
-    KeyMisnomer::of(
-        "read",
-        &[
-            "file", "path", "input", "in", "source", "replay", "filename",
-        ],
-    )
-    .hint("To write a log: `write = \"FILE\"`"),
-    KeyMisnomer::of("write", &["output", "out", "destination", "record"]),
-    KeyMisnomer::of("interface", &["channel", "device", "dev", "iface"]),
-    KeyMisnomer::of("pace", &["speed", "timing", "realtime", "real_time"])
-        .hint("It is \"original\" or \"fast\""),
-];
-
 impl LogSettings {
     fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
-        table.misnomers(MISNOMERS);
-        let read = stream(table, "read", found);
-        let write = stream(table, "write", found);
-        let (has_read, has_write) = (table.get("read"), table.get("write"));
+        let mut settings = Self::read(table, found);
+        let (reads, writes) = (table.has("read"), table.has("write"));
         let misnamed = table.is_misnamed("read") || table.is_misnamed("write");
-        if has_read.is_none() && has_write.is_none() && !misnamed {
+        if !reads && !writes && !misnamed {
             let hint =
                 "add `read = \"FILE\"`, `write = \"FILE\"` or both; \"-\" is stdin or stdout";
             table.missing("read` or `write", hint, found);
         }
-        if let (Some(FileOrStream::File(a)), Some(FileOrStream::File(b)), Some(value)) =
-            (&read, &write, &has_write)
-            && a == b
-        {
-            let hint = "write to another file";
-            value.wrong("this is the log that is read", hint, found);
+        if settings.write == settings.read && matches!(settings.read, Some(FileOrStream::File(_))) {
+            let message = "this is the log that is read";
+            table.wrong("write", message, "write to another file", found);
         }
-        let interface = table.string("interface", found);
-        if let Some(name) = &interface
-            && (name.value.is_empty() || name.value.contains(char::is_whitespace))
-        {
-            let message = "an interface in a log has a name without white space";
-            found.push(Diagnostic::error(name.span.clone(), message));
+        for (key, about) in [
+            ("pace", "`pace` is the speed at which a log is read"),
+            ("format", "`format` is about a log that is read"),
+            ("on_full", "`on_full` is about frames that are read"),
+            ("origin", "`origin` is about a log that is read"),
+        ] {
+            if !reads && let Some(value) = table.get(key) {
+                let message = format!("{about}, and nothing is read here");
+                found.push(Diagnostic::warning(value.span(), message).hint("leave it out"));
+            }
         }
-        let pace = pace(table, has_read.is_some(), found);
-        if let Some(value) = table.get("format")
-            && has_read.is_none()
-        {
-            let message = "`format` is about a log that is read, and nothing is read here";
-            let hint = "leave it out: what is written is as candump -L writes it";
-            found.push(Diagnostic::warning(value.span(), message).hint(hint));
+        let file = match &settings.write {
+            Some(FileOrStream::Standard) => {
+                Some("this is for a file, and standard output is not a file")
+            }
+            None if !writes => Some("this is for a log that is written, and none is written here"),
+            // An error in `write` has been reported already.
+            Some(FileOrStream::File(_)) | None => None,
+        };
+        for key in ["append", "rotate"] {
+            if let Some(message) = file.filter(|_| table.has(key)) {
+                let hint = "leave it out, or name a file with `write`";
+                table.wrong(key, message, hint, found);
+            }
         }
-        let format = table.one_of("format", &FileFormat::NAMES, found);
-        if let Some(value) = table.get("on_full")
-            && has_read.is_none()
-        {
-            let message = "`on_full` is about frames that are read, and nothing is read here";
-            found.push(Diagnostic::warning(value.span(), message).hint("leave it out"));
-        }
-        let on_full = table.one_of("on_full", &ON_FULL, found);
-        if let Some(value) = table.get("origin")
-            && has_read.is_none()
-        {
-            let message = "`origin` is about a log that is read, and nothing is read here";
-            found.push(Diagnostic::warning(value.span(), message).hint("leave it out"));
-        }
-        let own_origin = table.one_of("origin", &ORIGINS, found);
-        // An error in `write` has been reported already.
-        let written =
-            has_write.map(|_| write.clone().unwrap_or(FileOrStream::File(PathBuf::new())));
-        Self {
-            read,
-            interface: interface.map(|i| i.value.to_owned()),
-            pace,
-            format: format.map(|format| format.value),
-            on_full: on_full.map(|on_full| on_full.value).unwrap_or_default(),
-            own_origin: own_origin.is_some_and(|own| own.value),
-            append: write::append(table, written.as_ref(), found),
-            rotate: write::rotate(table, written.as_ref(), found),
-            write,
-        }
+        settings.append &= file.is_none();
+        settings
     }
 
     /// Returns the interface's name for the lines of a log.
@@ -243,7 +204,7 @@ impl LogSettings {
         let FileOrStream::File(path) = stream else {
             return None;
         };
-        if self.own_origin || self.pace == ReplaySpeed::Fast {
+        if self.origin == LogOrigin::Own || self.pace == ReplaySpeed::Fast {
             return None;
         }
         // Only a regular file, which opens without waiting: a named pipe has no first frame yet.
@@ -311,7 +272,15 @@ impl PortSettings for LogSettings {
             ));
         }
         if let Some(stream) = &self.write {
-            let how = write::describe(self.append, self.rotate);
+            let how = self.rotate.map(RotationRule::describe).unwrap_or_default();
+            let how = format!(
+                "{}{how}",
+                if self.append {
+                    " behind what is there"
+                } else {
+                    ""
+                }
+            );
             parts.push(format!("writes {}{how}", words(stream, "standard output")));
         }
         if let Some(name) = &self.interface {
@@ -372,43 +341,52 @@ fn words(stream: &FileOrStream, standard: &str) -> String {
     }
 }
 
-fn stream(
-    table: &mut TomlTable<'_>,
-    key: &'static str,
-    found: &mut Diagnostics,
-) -> Option<FileOrStream> {
-    let text = table.string(key, found)?;
-    if text.value.is_empty() || text.value.contains('\0') {
-        let hint = "name a file, or \"-\" for stdin or stdout";
-        found.push(Diagnostic::error(text.span, format!("`{key}` names no file")).hint(hint));
-        return None;
-    }
-    Some(match text.value {
-        "-" => FileOrStream::Standard,
-        path => FileOrStream::File(PathBuf::from(path)),
-    })
+/// A file, or `-`.
+fn stream<'t>() -> impl read::ReadKey<'t, Value = FileOrStream> {
+    let read = |value: &TomlValue<'t>, found: &mut Diagnostics| {
+        let text = value.string(found)?.value;
+        if text.is_empty() || text.contains('\0') {
+            let hint = "name a file, or \"-\" for stdin or stdout";
+            value.wrong(format!("`{}` names no file", value.name()), hint, found);
+            return None;
+        }
+        Some(match text {
+            "-" => FileOrStream::Standard,
+            path => FileOrStream::File(PathBuf::from(path)),
+        })
+    };
+    by(|| ValueShape::Text, read)
 }
 
-fn pace(table: &mut TomlTable<'_>, reads: bool, found: &mut Diagnostics) -> ReplaySpeed {
-    let Some(value) = table.get("pace") else {
-        return ReplaySpeed::default();
-    };
-    if !reads {
-        let message = "`pace` says how fast a log is read, and nothing is read here";
-        found.push(Diagnostic::warning(value.span(), message).hint("leave it out"));
+fn interface(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
+    let name = value.string(found)?.value;
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        value.wrong(
+            "an interface in a log has a name without white space",
+            "",
+            found,
+        );
+        return None;
     }
+    Some(name.to_owned())
+}
+
+fn paces() -> ValueShape {
+    ValueShape::Any(vec![
+        ValueShape::words(&PACES),
+        ValueShape::Number(SourcePace::SPEEDS),
+    ])
+}
+
+fn pace(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<ReplaySpeed> {
     if value.as_str().is_some() {
-        return value
-            .one_of(&PACES, found)
-            .map_or(ReplaySpeed::Original, |p| p.value);
+        return value.one_of(&PACES, found).map(|pace| pace.value);
     }
-    match value.number(found) {
-        Some(n) if SourcePace::SPEEDS.contains(&n.value) => ReplaySpeed::Scaled(n.value),
-        Some(_) => {
-            let hint = "2.0 is twice as fast, 0.5 half as fast, \"fast\" does not wait at all";
-            value.wrong("a pace is from 0.000001 to 1000000", hint, found);
-            ReplaySpeed::Original
-        }
-        None => ReplaySpeed::Original,
+    let factor = value.number(found)?.value;
+    if !SourcePace::SPEEDS.contains(&factor) {
+        let hint = "2.0 is twice as fast, 0.5 half as fast, \"fast\" does not wait at all";
+        value.wrong("a pace is from 0.000001 to 1000000", hint, found);
+        return None;
     }
+    Some(ReplaySpeed::Scaled(factor))
 }

@@ -3,11 +3,10 @@
 use super::halves::halves;
 use super::pci::ByPci;
 use super::socket::BySocket;
-use crate::kind::{FramePassage, PlacedPort, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
+use config::{Diagnostics, KeySpec, TomlTable, read};
 use frame::{Kind, Nanos};
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,11 +19,24 @@ const KEYWORD: &str = "shm";
 /// Minimum of `poll`, the time between two looks, ns.
 const LEAST_POLL: Nanos = 1_000;
 
-const MISNOMERS: &[KeyMisnomer] = &[
-    KeyMisnomer::of("socket", &["path", "server", "chardev"]),
-    KeyMisnomer::of("device", &["pci", "address", "card"]),
-    KeyMisnomer::of("poll", &["interval", "every", "period"]),
-];
+config::settings! {
+    /// The keys of a port in shared memory.
+    struct ShmKeys {
+        /// Between processes of one host, and to a machine from its host: where `cangate shm`
+        /// serves the memory. The port connects again and again: the order of starting does not
+        /// matter.
+        socket: Option<String> = None => read::text(), value "path",
+            not "path" "server" "chardev";
+        /// Inside a virtual machine: the address of the device `ivshmem-doorbell` (`lspci -D -d
+        /// 1af4:1110`). A driver that has the device loses it.
+        device: Option<String> = None => read::text(), value "PCI address",
+            not "pci" "address" "card";
+        /// With `device`: how often the port looks for frames. Without it, the doorbell wakes the
+        /// port; that needs the module `shmcan_uio`.
+        poll: Option<Nanos> = None => read::duration(), value "duration, from `\"1us\"`",
+            not "interval" "every" "period";
+    }
+}
 
 /// The way in which a side gets its memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,23 +66,7 @@ impl PortKind for ShmPorts {
     }
 
     fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(vec![
-            KeySpec::new(
-                "socket",
-                ValueShape::Text,
-                "Where `cangate shm` serves the memory.",
-            ),
-            KeySpec::new(
-                "device",
-                ValueShape::Text,
-                "In a virtual machine: the PCI address of the device ivshmem-doorbell.",
-            ),
-            KeySpec::new(
-                "poll",
-                ValueShape::Duration,
-                "With `device`: how often the port looks for frames, from \"1us\".",
-            ),
-        ])
+        Some(ShmKeys::key_specs())
     }
 
     fn parse(
@@ -81,65 +77,32 @@ impl PortKind for ShmPorts {
     ) -> Arc<dyn PortSettings> {
         Arc::new(ShmSettings::parse(table, found))
     }
-
-    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
-        let mut taken: HashMap<&str, &str> = HashMap::new();
-        for port in ports {
-            let Some(settings) = port.settings.downcast_ref::<ShmSettings>() else {
-                continue;
-            };
-            // Both sides of a memory from a server can be in one gateway.
-            let AttachMode::Device { address, .. } = &settings.attach else {
-                continue;
-            };
-            if let Some(other) = taken.insert(address, port.name) {
-                let message = format!("ports `{other}` and `{}` both have {address}", port.name);
-                let hint = "one device is one side of a memory";
-                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
-            }
-        }
-    }
 }
 
 impl ShmSettings {
     fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
-        table.misnomers(MISNOMERS);
-        let socket = table.string("socket", found);
-        let device = table.string("device", found);
-        let poll = table.get("poll");
-        let every = poll.as_ref().and_then(|value| value.duration(found));
-        if let (Some(value), Some(every)) = (&poll, &every)
-            && every.value < LEAST_POLL
-        {
-            let hint = "1us is the least; a processor of its own is no shorter way here";
-            value.wrong("this is too often", hint, found);
+        let keys = ShmKeys::read(table, found);
+        if keys.poll.is_some_and(|every| every < LEAST_POLL) {
+            let hint = "use 1us or more; shorter intervals gain nothing here";
+            table.wrong("poll", "this interval is too short", hint, found);
         }
-        let attach = match (socket, device) {
-            (Some(_), Some(device)) => {
-                let message = "`socket` is for processes and `device` for virtual machines: a port has one of them";
-                found.push(Diagnostic::error(device.span, message));
-                AttachMode::Socket(PathBuf::new())
-            }
-            (Some(socket), None) => {
-                if let Some(poll) = &poll {
-                    let hint = "leave it out: a process is rung";
-                    poll.wrong("`poll` is for a `device`", hint, found);
-                }
-                AttachMode::Socket(PathBuf::from(socket.value))
-            }
-            (None, Some(device)) => AttachMode::Device {
-                address: device.value.to_owned(),
-                // The error was reported already.
-                poll: poll.map(|_| every.map_or(LEAST_POLL, |every| every.value)),
+        if keys.socket.is_some() && keys.device.is_some() {
+            let message = "`socket` is for processes and `device` for virtual machines: a port has one of them";
+            table.wrong("device", message, "leave one of them out", found);
+        } else if keys.socket.is_some() && table.has("poll") {
+            let hint = "leave it out: the doorbell wakes a process";
+            table.wrong("poll", "`poll` is for a `device`", hint, found);
+        } else if !table.has("socket") && !table.has("device") && !table.is_misnamed("device") {
+            let hint = "add `socket = \"/run/cangate/a.shm\"`, at which `cangate shm` serves the memory; in a \
+                        virtual machine `device = \"0000:00:05.0\"`";
+            table.missing("socket", hint, found);
+        }
+        let attach = match (keys.socket, keys.device) {
+            (None, Some(address)) => AttachMode::Device {
+                address,
+                poll: keys.poll,
             },
-            (None, None) => {
-                if !table.report_misnomers(found) {
-                    let hint = "add `socket = \"/run/cangate/a.shm\"`, at which `cangate shm` serves the memory; in a \
-                                virtual machine `device = \"0000:00:05.0\"`";
-                    table.missing("socket", hint, found);
-                }
-                AttachMode::Socket(PathBuf::new())
-            }
+            (socket, _) => AttachMode::Socket(PathBuf::from(socket.unwrap_or_default())),
         };
         Self { attach }
     }
@@ -155,6 +118,20 @@ impl PortSettings for ShmSettings {
 
     fn kind(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn exclusive(&self) -> Option<ExclusiveResource> {
+        match &self.attach {
+            AttachMode::Device { address, .. } => {
+                let hint = "one device is one side of a memory";
+                Some(ExclusiveResource::new(
+                    format!("PCI device {address}"),
+                    hint,
+                ))
+            }
+            // Both sides of a memory from a server can be in one gateway.
+            AttachMode::Socket(_) => None,
+        }
     }
 
     fn describe(&self) -> String {

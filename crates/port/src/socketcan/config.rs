@@ -1,6 +1,6 @@
-//! The settings of a CAN interface that a user can choose.
+//! The ways to receive and to transmit frames that a user can choose.
 
-use linux::link::LinkSetup;
+use config::word_of;
 
 /// The way in which frames are received.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -40,7 +40,7 @@ impl ReceiveBy {
     /// Returns its word in `gateway.toml`.
     #[must_use]
     pub fn word(self) -> &'static str {
-        word(&Self::ALL, &self)
+        word_of(&Self::ALL, &self)
     }
 }
 
@@ -71,68 +71,7 @@ impl TransmitBy {
     /// Returns its word in `gateway.toml`.
     #[must_use]
     pub fn word(self) -> &'static str {
-        word(&Self::ALL, &self)
-    }
-}
-
-fn word<T: PartialEq>(all: &[(&'static str, T)], one: &T) -> &'static str {
-    let mut all = all.iter();
-    all.find(|(_, each)| each == one)
-        .map_or("", |(word, _)| word)
-}
-
-/// The configuration of a port on a CAN interface.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SocketCanConfig {
-    /// Name of the interface.
-    pub interface: String,
-    /// Settings with which the interface is set up; `None`: it is used as it is.
-    pub setup: Option<LinkSetup>,
-    /// Whether the interface can be absent; the port then waits for it.
-    pub may_be_absent: bool,
-    /// Whether to receive and send FD frames, if the interface carries them.
-    pub fd: bool,
-    /// Whether to receive and send XL frames, if the interface carries them.
-    pub xl: bool,
-    /// Number of frames that are kept while the interface has no room; at least 1.
-    pub queue: usize,
-    /// Size of the socket's receive buffer in bytes; the kernel's default where absent.
-    pub receive_buffer: Option<u32>,
-    /// Whether to use the controller's stamps instead of the kernel's, if the driver has them.
-    /// Their epoch is the controller's.
-    pub hardware_stamps: bool,
-    /// The way in which frames are received.
-    pub receive: ReceiveBy,
-    /// The way in which frames are transmitted.
-    pub transmit: TransmitBy,
-    /// Whether frames go straight to the driver, past the interface's queue, with
-    /// [`TransmitBy::Ring`].
-    pub qdisc_bypass: bool,
-    /// Whether to receive the frames that this port itself sends with
-    /// [`Outgoing::echo`](crate::OutgoingFrame::echo), when the driver echoes them: at the end of
-    /// frame, if the driver waits for that. Not by rings, which do not get them.
-    pub own: bool,
-}
-
-impl SocketCanConfig {
-    /// Returns the configuration of an interface with the defaults: classic and FD frames,
-    /// `recvmmsg` and `sendmmsg`, a queue of 128 frames.
-    #[must_use]
-    pub fn new(interface: impl Into<String>) -> Self {
-        Self {
-            interface: interface.into(),
-            setup: None,
-            may_be_absent: false,
-            fd: true,
-            xl: false,
-            queue: 128,
-            receive_buffer: None,
-            hardware_stamps: false,
-            receive: ReceiveBy::default(),
-            transmit: TransmitBy::default(),
-            qdisc_bypass: false,
-            own: false,
-        }
+        word_of(&Self::ALL, &self)
     }
 }
 

@@ -20,6 +20,7 @@
 mod choose;
 mod config;
 mod filter;
+mod kind;
 mod line;
 mod open;
 mod own;
@@ -32,11 +33,12 @@ mod way;
 mod words;
 
 pub use choose::OptimiseFor;
-pub use config::{ReceiveBy, SocketCanConfig, TransmitBy};
+pub use config::{ReceiveBy, TransmitBy};
+pub use kind::SocketCan;
 pub use open::open;
+pub use settings::SocketCanSettings;
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use settings::keys;
-pub use settings::{SocketCan, SocketCanSettings};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Opens the sockets of a configuration and makes both halves.
 
-use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
+use super::choose::WayChoice;
+use super::config::{ReceiveBy, TransmitBy};
 use super::filter::filters;
 use super::line::{PacketInlet, PacketOutlet, PortSockets, SetUp, drops_packets};
 use super::own::OwnSetup;
@@ -9,6 +10,7 @@ use super::receive::mmsg::ByRecvmmsg;
 use super::receive::read::ByRead;
 use super::receive::ring::ByRing;
 use super::receive::uring::ByUring as ReceiveByUring;
+use super::settings::SocketCanSettings;
 use super::shared::SharedSockets;
 use super::transmit::ring::{FromRing, IN_THE_KERNEL};
 use super::transmit::slots::FromSlots;
@@ -42,7 +44,7 @@ pub(super) const RAW_MARKS_SINCE: (u32, u32) = (6, 3);
 /// # Errors
 /// [`PortError`] that names what is missing (CAN in the kernel, the interface, a way to receive or
 /// to transmit) and the remedy.
-pub fn open(port: &str, config: &SocketCanConfig) -> Result<Halves, PortError> {
+pub fn open(port: &str, config: &SocketCanSettings) -> Result<Halves, PortError> {
     open_own(port, config, OwnSetup::default())
 }
 
@@ -50,7 +52,7 @@ pub fn open(port: &str, config: &SocketCanConfig) -> Result<Halves, PortError> {
 /// before.
 pub(super) fn open_own(
     port: &str,
-    config: &SocketCanConfig,
+    config: &SocketCanSettings,
     own: OwnSetup,
 ) -> Result<Halves, PortError> {
     let opening = OpeningPort::begin(config, own).map_err(|p| p.of(port))?;
@@ -59,7 +61,8 @@ pub(super) fn open_own(
 
 /// The sockets of a port that is being opened.
 struct OpeningPort<'a> {
-    config: &'a SocketCanConfig,
+    config: &'a SocketCanSettings,
+    ways: WayChoice,
     own: OwnSetup,
     raw: Arc<CanSocket>,
     inlet: Option<(Arc<packet::PacketSocket>, RxRing)>,
@@ -71,11 +74,12 @@ struct OpeningPort<'a> {
 
 impl<'a> OpeningPort<'a> {
     /// Opens the sockets and makes the rings.
-    fn begin(config: &'a SocketCanConfig, own: OwnSetup) -> Result<Self, PortProblem> {
+    fn begin(config: &'a SocketCanSettings, own: OwnSetup) -> Result<Self, PortProblem> {
         let name = &config.interface;
         let raw = CanSocket::open(name).map_err(PortProblem::Raw)?;
         let mut opening = Self {
             config,
+            ways: config.ways(),
             own,
             raw: Arc::new(raw),
             inlet: None,
@@ -93,10 +97,10 @@ impl<'a> OpeningPort<'a> {
         opening.say_without_bit_rate();
         opening.set_up_raw()?;
         let ring = |errno| PortProblem::Ring(errno, name.clone());
-        if matches!(config.receive, ReceiveBy::Ring | ReceiveBy::RingBusy) {
+        if matches!(opening.ways.receive, ReceiveBy::Ring | ReceiveBy::RingBusy) {
             opening.inlet = Some(opening.inlet().map_err(ring)?);
         }
-        if config.transmit == TransmitBy::Ring {
+        if opening.ways.transmit == TransmitBy::Ring {
             opening.outlet = Some(opening.outlet().map_err(ring)?);
         }
         opening.tell_own_frames()?;
@@ -158,12 +162,12 @@ impl<'a> OpeningPort<'a> {
     }
 
     fn queue(&self) -> usize {
-        self.config.queue.max(1)
+        (self.config.queue as usize).max(1)
     }
 
     fn set_up_raw(&mut self) -> Result<(), PortProblem> {
         let config = self.config;
-        let stamps = match config.receive {
+        let stamps = match self.ways.receive {
             ReceiveBy::Recvmmsg | ReceiveBy::IoUring if config.hardware_stamps => {
                 StampOptions::Hardware
             }
@@ -181,7 +185,7 @@ impl<'a> OpeningPort<'a> {
             let own = self.raw.set_own(true);
             own.map_err(|errno| PortProblem::Raw(OpenError::set_up(&config.interface, errno)))?;
         }
-        if config.receive == ReceiveBy::ReadBusypoll {
+        if self.ways.receive == ReceiveBy::ReadBusypoll {
             self.set_up_busy_polling()?;
         }
         Ok(())
@@ -310,7 +314,7 @@ impl<'a> OpeningPort<'a> {
         &mut self,
         shared: &Arc<SharedSockets>,
     ) -> Result<Box<dyn PollReceive>, PortProblem> {
-        let by = self.config.receive;
+        let by = self.ways.receive;
         if let Some((socket, ring)) = self.inlet.take() {
             let way = ByRing::new(socket, ring, by == ReceiveBy::RingBusy);
             return Ok(self.receiving(shared, way));
@@ -342,7 +346,7 @@ impl<'a> OpeningPort<'a> {
         &mut self,
         shared: &Arc<SharedSockets>,
     ) -> Result<Box<dyn PollTransmit>, PortProblem> {
-        let by = self.config.transmit;
+        let by = self.ways.transmit;
         if let Some((outlet, ring)) = self.outlet.take() {
             return Ok(self.sending(shared, FromRing::new(outlet, ring)));
         }

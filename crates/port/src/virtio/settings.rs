@@ -2,14 +2,14 @@
 
 use super::function::FunctionState;
 use super::halves::halves;
-use crate::controllers::{RightsText, registry};
-use crate::kind::{FramePassage, PlacedPort, PortKind, PortSettings, queue, queue_key};
+use crate::controllers::{RightsText, identifiers, registry};
+use crate::keys::queue;
+use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
 use crate::{Halves, PortError, PortOpener};
 use ::virtio::{DeviceOptions, VirtioDevice};
-use config::{Diagnostic, Diagnostics, KeyMisnomer, KeySpec, TomlTable, ValueShape};
+use config::{Diagnostics, KeySpec, TomlTable, read};
 use frame::{Kind, Nanos};
 use linux::EventSet;
-use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,19 +21,60 @@ pub struct VirtioPorts;
 
 const KEYWORD: &str = "virtio";
 
-/// Default number of frames that can wait for a machine's buffers.
-const QUEUE: u32 = 256;
+config::settings! {
+    /// The keys of a port to a virtual machine.
+    struct VirtioKeys {
+        /// The Unix socket between the gateway and the machine's monitor. A relative path starts at
+        /// the working directory.
+        socket: String = String::new() => read::text(), value "path", default "required",
+            needed "add `socket = \"/run/cangate/vm1.sock\"`, to which the machine's monitor connects",
+            not "path" "chardev" "socket_path" "interface";
+        /// The monitor listens at the socket (QEMU: `server=on,wait=on`), and the port connects,
+        /// again and again: the order of starting does not matter. Otherwise the port listens.
+        connect: bool = false => read::boolean(),
+            not "client" "mode";
+        /// The machine is offered CAN FD.
+        fd: bool = true => read::boolean(), not "can_fd" "canfd";
+        /// FD frames of the machine leave with BRS: virtio CAN has no bit for it. The machine
+        /// learns neither BRS nor ESI.
+        brs: bool = true => read::boolean(), not "bitrate_switch" "bit_rate_switch";
+        /// Number of frames that wait while the machine has no buffer for them.
+        queue: u32 = 256 => queue();
+        /// The machine's memory may be one that its monitor can shrink: a file
+        /// (`memory-backend-file`), or a memory file without `F_SEAL_SHRINK`. A monitor that
+        /// shrinks it ends the gateway by SIGBUS. Without this key, the port refuses such memory
+        /// and reports the reason.
+        unsealed: bool = false => read::boolean();
+    }
+}
 
-const MISNOMERS: &[KeyMisnomer] = &[
-    KeyMisnomer::of("socket", &["path", "chardev", "socket_path", "interface"]),
-    KeyMisnomer::of("connect", &["client", "mode"]),
-    KeyMisnomer::of("controller", &["shares", "bus"]),
-    KeyMisnomer::of("receive", &["rx", "receives", "hear"]),
-    KeyMisnomer::of("send", &["tx", "sends", "transmit"]),
-    KeyMisnomer::of("fd", &["can_fd", "canfd"]),
-    KeyMisnomer::of("brs", &["bitrate_switch", "bit_rate_switch"]),
-    KeyMisnomer::of("coalesce", &["moderation", "tx_usecs_irq", "tx-usecs-irq"]),
-];
+config::settings! {
+    /// The keys of a machine that shares a controller.
+    struct ShareKeys {
+        /// The machine is a virtual function of `[controllers.NAME]`.
+        controller: Option<String> = None => read::text(), value "name",
+            not "shares" "bus";
+        /// Identifiers that the machine receives, in hex: `"123"`, `"100-1FF"`, `"120:7F0"`
+        /// (ID:MASK), `"18FEF100"` (8 digits: 29 bits). An empty list is nothing.
+        receive: Option<Vec<IdRule>> = None => identifiers(), value "list", default "everything",
+            not "rx" "receives" "hear";
+        /// Identifiers that the machine may send. Other frames fail, and are counted.
+        send: Option<Vec<IdRule>> = None => identifiers(), value "list", default "everything",
+            not "tx" "sends" "transmit";
+        /// Frames that the machine may send: `"200/s"`. A frame above it waits. Failed attempts
+        /// count, too.
+        budget: Option<(u32, Nanos)> = None => read::rate(), default "none";
+        /// The same in bits on the wire: `"50000/s"`. A machine has one of the two.
+        bit_budget: Option<(u32, Nanos)> = None => read::rate(), default "none";
+        /// Frames or bits that the machine may send at once after a pause.
+        burst: Option<u32> = None => read::integer(1..=u32::MAX),
+            value "number", default "1 frame, or 700 bits";
+        /// How much later the machine may learn that a frame was sent, while others of its frames
+        /// wait for the bus. `"0ms"`: at once.
+        coalesce: Nanos = COALESCE => read::duration(), default "`\"5ms\"`",
+            not "moderation" "tx_usecs_irq";
+    }
+}
 
 impl PortKind for VirtioPorts {
     fn keyword(&self) -> &'static str {
@@ -41,71 +82,7 @@ impl PortKind for VirtioPorts {
     }
 
     fn keys(&self) -> Option<Vec<KeySpec>> {
-        let ids = || ValueShape::OneOrList(Box::new(ValueShape::Text));
-        Some(vec![
-            KeySpec::new(
-                "socket",
-                ValueShape::Text,
-                "The Unix socket between the gateway and the machine's monitor.",
-            )
-            .needed(),
-            KeySpec::new(
-                "connect",
-                ValueShape::Flag,
-                "The monitor listens, and the port connects. Default false.",
-            ),
-            KeySpec::new(
-                "fd",
-                ValueShape::Flag,
-                "The machine is offered CAN FD. Default true.",
-            ),
-            KeySpec::new(
-                "brs",
-                ValueShape::Flag,
-                "FD frames of the machine leave with BRS. Default true.",
-            ),
-            KeySpec::new(
-                "unsealed",
-                ValueShape::Flag,
-                "The machine's memory may be a file, which its monitor can shrink: that ends the gateway. Default false.",
-            ),
-            queue_key("Frames that wait while the machine has no buffer for them. Default 256."),
-            KeySpec::new(
-                "controller",
-                ValueShape::Text,
-                "The [controllers.NAME] of which the machine is a virtual function.",
-            ),
-            KeySpec::new(
-                "receive",
-                ids(),
-                "Identifiers that the machine receives. Default: everything.",
-            ),
-            KeySpec::new(
-                "send",
-                ids(),
-                "Identifiers that it may send. Default: everything.",
-            ),
-            KeySpec::new(
-                "budget",
-                ValueShape::Rate,
-                "Frames that it may send: \"200/s\".",
-            ),
-            KeySpec::new(
-                "bit_budget",
-                ValueShape::Rate,
-                "Bits on the wire that it may send: \"50000/s\".",
-            ),
-            KeySpec::new(
-                "burst",
-                ValueShape::Integer(1..=i64::from(u32::MAX)),
-                "What it may send at once after a pause.",
-            ),
-            KeySpec::new(
-                "coalesce",
-                ValueShape::Duration,
-                "How much later it may hear that a frame was sent, while others of its frames wait. Default \"5ms\"; \"0ms\": at once.",
-            ),
-        ])
+        Some([VirtioKeys::key_specs(), ShareKeys::key_specs()].concat())
     }
 
     fn parse(
@@ -115,21 +92,6 @@ impl PortKind for VirtioPorts {
         found: &mut Diagnostics,
     ) -> Arc<dyn PortSettings> {
         Arc::new(VirtioSettings::parse(table, found))
-    }
-
-    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
-        let mut taken: HashMap<&PathBuf, &str> = HashMap::new();
-        for port in ports {
-            let Some(settings) = port.settings.downcast_ref::<VirtioSettings>() else {
-                continue;
-            };
-            if let Some(other) = taken.insert(&settings.socket, port.name) {
-                let socket = settings.socket.display();
-                let message = format!("ports `{other}` and `{}` both have {socket}", port.name);
-                let hint = "one machine has one socket";
-                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
-            }
-        }
     }
 }
 
@@ -171,52 +133,40 @@ const LONGEST_FRAME: u32 = 700;
 
 impl ControllerShare {
     fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<Self> {
-        let controller = table.string("controller", found);
-        let rights = RightsText::parse(table, found);
-        let frames = table.get("budget").and_then(|value| value.rate(found));
-        let bits = table.get("bit_budget").and_then(|value| value.rate(found));
-        let burst = table.integer("burst", 1..=i64::from(u32::MAX), found);
-        let coalesce = table.get("coalesce");
-        if let (Some(_), Some(bits)) = (&frames, &bits) {
+        let keys = ShareKeys::read(table, found);
+        if keys.budget.is_some() && keys.bit_budget.is_some() {
             let message =
                 "`budget` counts frames, and `bit_budget` bits: one machine has one of them";
-            found.push(Diagnostic::error(bits.span.clone(), message));
+            table.wrong("bit_budget", message, "", found);
         }
-        let Some(controller) = controller else {
-            if rights != RightsText::default()
-                || frames.is_some()
-                || bits.is_some()
-                || burst.is_some()
-                || coalesce.is_some()
-            {
+        let Some(controller) = keys.controller else {
+            if ShareKeys::NAMES.iter().any(|key| table.has(key)) {
                 let hint = "add `controller = \"NAME\"`: rights, budgets and `coalesce` are those of a machine at a controller";
                 table.missing("controller", hint, found);
             }
             return None;
         };
-        let unit = if bits.is_some() {
-            BudgetUnit::Bits
-        } else {
-            BudgetUnit::Frames
+        let (unit, burst) = match keys.bit_budget {
+            Some(_) => (BudgetUnit::Bits, LONGEST_FRAME),
+            None => (BudgetUnit::Frames, ONE_FRAME),
         };
-        let usual = if bits.is_some() {
-            LONGEST_FRAME
-        } else {
-            ONE_FRAME
-        };
-        let budget = frames.or(bits).map(|rate| SendBudget {
-            unit,
-            amount: rate.value.0,
-            per: rate.value.1,
-            burst: burst.map_or(usual, |burst| burst.value as u32),
-        });
+        let budget = keys
+            .budget
+            .or(keys.bit_budget)
+            .map(|(amount, per)| SendBudget {
+                unit,
+                amount,
+                per,
+                burst: keys.burst.unwrap_or(burst),
+            });
         Some(Self {
-            controller: controller.value.to_owned(),
-            rights,
+            controller,
+            rights: RightsText {
+                receive: keys.receive,
+                send: keys.send,
+            },
             budget,
-            coalesce: coalesce
-                .and_then(|value| value.duration(found))
-                .map_or(COALESCE, |time| time.value),
+            coalesce: keys.coalesce,
         })
     }
 
@@ -252,7 +202,7 @@ impl ControllerShare {
         }
         if self.coalesce != COALESCE {
             let ms = self.coalesce as f64 / 1e6;
-            words.push_str(&format!(", hears of its frames within {ms} ms"));
+            words.push_str(&format!(", learns of its sent frames within {ms} ms"));
         }
         words
     }
@@ -274,29 +224,20 @@ impl CommonEvents {
 
 impl VirtioSettings {
     fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
-        table.misnomers(MISNOMERS);
-        let socket = table.string("socket", found);
-        if socket.is_none() && !table.report_misnomers(found) {
-            let hint =
-                "add `socket = \"/run/cangate/vm1.sock\"`, to which the machine's monitor connects";
-            table.missing("socket", hint, found);
-        }
+        let keys = VirtioKeys::read(table, found);
         let shares = ControllerShare::parse(table, found);
-        let fd = table.flag("fd", true, found);
         Self {
-            socket: socket
-                .map(|path| PathBuf::from(path.value))
-                .unwrap_or_default(),
-            connect: table.flag("connect", false, found),
+            socket: PathBuf::from(keys.socket),
+            connect: keys.connect,
             options: DeviceOptions {
-                fd,
-                brs: table.flag("brs", true, found),
+                fd: keys.fd,
+                brs: keys.brs,
                 late_ack: shares.is_some(),
                 coalesce: shares.as_ref().map_or(0, |shares| shares.coalesce),
-                unsealed: table.flag("unsealed", false, found),
+                unsealed: keys.unsealed,
             },
             shares,
-            queue: queue(table, QUEUE, found),
+            queue: keys.queue,
         }
     }
 }
@@ -304,6 +245,11 @@ impl VirtioSettings {
 impl PortSettings for VirtioSettings {
     fn kind(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn exclusive(&self) -> Option<ExclusiveResource> {
+        let name = self.socket.display().to_string();
+        Some(ExclusiveResource::new(name, "one machine has one socket"))
     }
 
     fn describe(&self) -> String {

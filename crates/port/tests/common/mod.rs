@@ -7,7 +7,7 @@
     reason = "each test takes what it needs"
 )]
 
-use port::socketcan::{SocketCanConfig, open};
+use port::socketcan::{SocketCanSettings, open};
 use std::process::Command;
 use std::time::SystemTime;
 
@@ -36,7 +36,7 @@ pub fn ip(arguments: &str) -> Result<(), String> {
 }
 
 fn has_sockets() -> Result<(), String> {
-    let error = open("probe", &SocketCanConfig::new("lo")).err();
+    let error = open("probe", &SocketCanSettings::new("lo")).err();
     if error.is_some_and(|error| error.to_string().contains("modprobe can")) {
         return Err("this kernel has no AF_CAN (EAFNOSUPPORT)".to_owned());
     }

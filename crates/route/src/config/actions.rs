@@ -7,13 +7,10 @@ use alloc::format;
 use alloc::vec::Vec;
 
 pub(super) fn parse(
-    table: &mut TomlTable<'_>,
+    value: &TomlValue<'_>,
     limits: FrameLimits,
     found: &mut Diagnostics,
 ) -> Vec<Action> {
-    let Some(value) = table.get("do") else {
-        return Vec::new();
-    };
     let Some(list) = value.as_list() else {
         value.expected("a list of actions: [{ set = { … } }, …]", found);
         return Vec::new();

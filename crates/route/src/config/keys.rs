@@ -1,72 +1,112 @@
-//! The keys of `[[routes]]`, for a schema: those that the other modules of this folder read.
+//! The keys of `[[routes]]` and of the tables in it.
 
-use super::{LONGEST_NAME, matching};
-use crate::Action;
-use ::config::{KeySpec, ValueShape};
-use alloc::{boxed::Box, vec, vec::Vec};
+use super::values::{kinds, limit, limit_shape, name, one_or_list, tri};
+use crate::{Action, KindSet, RateLimit, TriState};
+use ::config::read::{self, by, later};
+use ::config::{KeySpec, TomlValue, ValueShape};
+use alloc::{boxed::Box, string::String, vec, vec::Vec};
+
+/// The longest payload, bytes.
+const LONGEST: i64 = frame::dlc::XL_MAX as i64;
+
+::config::settings! {
+    /// The keys of a route. Those whose meaning depends on others are read afterwards.
+    pub(super) struct RouteKeys<'t> {
+        /// The name in counters and messages. Two routes cannot have the same name.
+        pub(super) name: Option<String> = None => by(|| ValueShape::Text, name),
+            value "up to 64 bytes", default "`route N`",
+            not "title" "label" "description" "comment";
+        /// Where frames come from.
+        pub(super) from: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
+            value "port or list", default "required", needed "add `from = \"PORT\"`",
+            not "source" "src" "in" "input" "iif" "ingress" "from_port" "input_port" "src_if" "rx";
+        /// Where frames go.
+        pub(super) to: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
+            value "port or list", default "required, unless `drop`",
+            not "destination" "dest" "dst" "out" "output" "oif" "egress" "to_port" "output_port"
+                "dst_if" "tx" "target";
+        /// The frames go nowhere, and no later route sees them.
+        pub(super) drop: bool = false => read::boolean(),
+            not "deny" "block" "reject" "discard" "ignore" => "Write `drop = true`";
+        /// The maximum rate. Frames above it are dropped and counted. The rate is measured with the
+        /// gateway's clock, not with a log's time stamps: a log that is read faster than it was
+        /// written reaches the limit earlier.
+        pub(super) limit: Option<RateLimit> = None => by(limit_shape, limit),
+            value "see below", default "none",
+            not "rate" "rate_limit" "ratelimit" "max_rate" "limits" "throttle" "hz"
+                => "For example `limit = \"100/s\"`";
+        /// From here, the frame can pass at most this many gateways (can-gw's `-l`).
+        pub(super) hop_limit: Option<u8> = None => read::integer(1..=6u8), value "1–`max_hops`",
+            not "hops" "max_hops" "ttl" "limit_hops";
+        /// A frame can go back to the port from which it came (can-gw's `-i`).
+        pub(super) allow_same_port: bool = false => read::boolean(),
+            not "same_port" "iif_tx_ok" "loop";
+        /// Local programs on the outgoing interface see the frame, too (can-gw's `-e`). A vcan
+        /// always shows it to them, in this process and by can-gw; otherwise no program would
+        /// receive the frame. In this process, so does each interface whose driver has no echo of
+        /// its own.
+        pub(super) echo: bool = false => read::boolean(), not "loopback" "local";
+        /// The outgoing frame keeps its receive time stamp (can-gw's `-t`).
+        pub(super) keep_stamp: bool = false => read::boolean(),
+            not "timestamp" "keep_timestamp" "src_tstamp";
+        /// IDs in hex: `"123"` (SFF), `"00000123"` (EFF), `"200-2FF"`, `"100:700"` (mask),
+        /// `"!7DF"`.
+        pub(super) id: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
+            default "",
+            not "can_id" "canid" "arbitration_id" "identifier" "ids" "can_ids" "match"
+                => "For example `id = \"123\"`",
+            not "mask" "can_mask" "id_mask" "range" "id_range" =>
+                "A mask follows the ID, `id = \"123:7FF\"`, and a range is `id = \"100-1FF\"`",
+            not "extended" "is_extended_id" "eff" "ext" "sff"
+                => "Eight digits make an EFF ID: `id = \"00000123\"`";
+        /// Raw filters as in can-gw: `"123:C00007FF"`, `"123~7FF"`.
+        pub(super) filter: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
+            default "", not "filters" "can_filter" "can_filters";
+        /// The kinds of frame.
+        pub(super) kind: Option<KindSet> = None => kinds(),
+            value "`\"classic\"`, `\"fd\"`, `\"xl\"`, or a list", default "all",
+            not "type" "format" "frame_type" => "It is \"classic\", \"fd\" or \"xl\"",
+            not "fd" "classic" "xl" "is_fd" "canfd" => "For example `kind = \"fd\"`";
+        /// `true`: only remote frames. `false`: no remote frames. `"either"`: both.
+        pub(super) rtr: TriState = TriState::Either => tri(), default "`\"either\"`",
+            not "remote" "is_remote_frame" "remote_frame";
+        /// `true`: only error frames of the controller. `false`: none of them. `"either"`: both.
+        pub(super) error: TriState = TriState::No => tri(), default "`false`",
+            not "err" "error_frame" "is_error_frame" "errors";
+        /// Number of payload bytes, or a range.
+        pub(super) length: Option<TomlValue<'t>> = None
+            => later(|| ValueShape::Any(vec![ValueShape::Integer(0..=LONGEST), ValueShape::Text])),
+            value "`8`, `\"2-8\"`", default "any", not "dlc" "len" "size" "can_dlc";
+        /// Payload bytes that must match; see below.
+        pub(super) payload: Option<TomlValue<'t>> = None
+            => later(|| one_or_list(ValueShape::Table(PatternKeys::key_specs()))),
+            value "table or list", default "none", not "data" "bytes";
+        /// What happens to the frame, in this order.
+        pub(super) r#do: Option<TomlValue<'t>> = None => later(actions), default "",
+            not "action" "actions" "modify" "modification" "change" "rewrite" "mod"
+                => "For example `do = [{ set = { id = \"123\" } }]`";
+    }
+}
+
+::config::settings! {
+    /// The keys of `payload`.
+    pub(super) struct PatternKeys<'t> {
+        /// The first byte, from 0.
+        pub(super) at: Option<TomlValue<'t>> = None
+            => later(|| ValueShape::Integer(0..=LONGEST - 1)), default "0";
+        /// The bytes.
+        pub(super) value: Option<Vec<u8>> = None => read::hex(), default "required", needed "";
+        /// Which of their bits are compared.
+        pub(super) mask: Option<Vec<u8>> = None => read::hex(), default "all";
+    }
+}
 
 /// Returns the keys of a route.
 #[must_use]
 pub fn keys() -> Vec<KeySpec> {
-    let ports = || ValueShape::OneOrList(Box::new(ValueShape::Text));
-    let limit = vec![
-        KeySpec::new("rate", ValueShape::Rate, "Frames in a time: \"100/s\".").needed(),
-        KeySpec::new(
-            "burst",
-            ValueShape::Integer(1..=1_000_000),
-            "Frames that can come at once after a pause. Default 1.",
-        ),
-        KeySpec::new(
-            "per_id",
-            ValueShape::Any(vec![ValueShape::Flag, ValueShape::Integer(1..=65_536)]),
-            "Each ID has its own limit; a number says for how many IDs.",
-        ),
-    ];
-    let mut keys = vec![
-        KeySpec::new("name", ValueShape::Text, NAME),
-        KeySpec::new("from", ports(), "The port or ports where frames come from.").needed(),
-        KeySpec::new("to", ports(), "The port or ports where frames go."),
-        KeySpec::new(
-            "drop",
-            ValueShape::Flag,
-            "The frames go nowhere, and no later route sees them.",
-        ),
-        KeySpec::new(
-            "limit",
-            ValueShape::Any(vec![ValueShape::Rate, ValueShape::Table(limit)]),
-            "The maximum rate; frames above it are dropped and counted.",
-        ),
-        KeySpec::new(
-            "hop_limit",
-            ValueShape::Integer(1..=6),
-            "From here, the frame can pass at most this many gateways in the kernel.",
-        ),
-        KeySpec::new(
-            "allow_same_port",
-            ValueShape::Flag,
-            "A frame can go back to the port from which it came.",
-        ),
-        KeySpec::new(
-            "echo",
-            ValueShape::Flag,
-            "Local programs on the outgoing interface see the frame, too.",
-        ),
-        KeySpec::new(
-            "keep_stamp",
-            ValueShape::Flag,
-            "The outgoing frame keeps its receive time stamp.",
-        ),
-    ];
-    keys.extend(matching::keys());
-    let actions = ValueShape::List(Box::new(ValueShape::OneKey(Action::keys())));
-    keys.push(KeySpec::new(
-        "do",
-        actions,
-        "What happens to the frame, in this order.",
-    ));
-    keys
+    RouteKeys::key_specs()
 }
 
-const NAME: &str = "The name in counters and messages, at most 64 bytes.";
-// The sentence above contains this number.
-const _: () = assert!(LONGEST_NAME == 64);
+fn actions() -> ValueShape {
+    ValueShape::List(Box::new(ValueShape::OneKey(Action::keys())))
+}

@@ -44,8 +44,8 @@ pub fn lint(
         found.push(doubled(routes, ports, *one, place(one.second)));
     }
     if all.incomplete {
-        let message = "the routes have so many different masks that not all of them were compared: routes \
-                       that no frame reaches and frames that are sent twice may be left";
+        let message = "the routes have too many different masks to compare all of them: routes that no frame \
+                       reaches and frames that are sent twice may remain";
         let hint = "join routes by ranges of IDs";
         found.push(Diagnostic::warning(0..0, message).hint(hint));
     }
@@ -76,7 +76,7 @@ fn unreachable(routes: &Routes, one: &UnreachableRoute, span: Range<usize>) -> D
     let message = format!("no frame reaches route `{}`", name(routes, one.route));
     let verb = if one.by.len() == 1 { "takes" } else { "take" };
     let hint = format!(
-        "{} before it {verb} all its frames; put it before them, or say which frames they take",
+        "{} before it {verb} all its frames; put it before them, or specify which frames they take",
         names(routes, &one.by)
     );
     Diagnostic::warning(span, message).hint(hint)

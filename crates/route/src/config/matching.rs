@@ -1,133 +1,57 @@
 //! The keys of a route that specify which frames it takes.
 
+use super::keys::{PatternKeys, RouteKeys};
 use super::payload_limit;
 use crate::text::{ids, limits::FrameLimits};
 use crate::{FrameMatch, IdFilter, KindSet, PayloadPattern, TriState};
-use ::config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
-use alloc::{boxed::Box, format, vec, vec::Vec};
+use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue};
+use alloc::{format, vec, vec::Vec};
 
-const KINDS: [(&str, u8); 3] = [("classic", 0), ("fd", 1), ("xl", 2)];
-
-/// Returns the keys that [`parse`] reads.
-pub(super) fn keys() -> Vec<KeySpec> {
-    let list = |shape| ValueShape::OneOrList(Box::new(shape));
-    let tri = || ValueShape::Any(vec![ValueShape::Flag, ValueShape::Words(vec!["either"])]);
-    let most = frame::dlc::XL_MAX as i64;
-    let payload = vec![
-        KeySpec::new(
-            "at",
-            ValueShape::Integer(0..=most - 1),
-            "The first byte, from 0. Default 0.",
-        ),
-        KeySpec::new("value", ValueShape::Hex, "The bytes.").needed(),
-        KeySpec::new(
-            "mask",
-            ValueShape::Hex,
-            "Which of their bits are compared. Default: all.",
-        ),
-    ];
-    vec![
-        KeySpec::new(
-            "id",
-            list(ValueShape::Text),
-            "IDs in hex: \"123\" (SFF), \"00000123\" (EFF), \"200-2FF\", \"100:700\" (mask), \"!7DF\".",
-        ),
-        KeySpec::new(
-            "filter",
-            list(ValueShape::Text),
-            "Raw filters as in can-gw: \"123:C00007FF\", \"123~7FF\".",
-        ),
-        KeySpec::new(
-            "kind",
-            list(ValueShape::words(&KINDS)),
-            "The kinds of frame. Default: all.",
-        ),
-        KeySpec::new(
-            "rtr",
-            tri(),
-            "Remote frames: only these, none, or \"either\", the default.",
-        ),
-        KeySpec::new(
-            "error",
-            tri(),
-            "Error frames: only these, none (the default), or \"either\".",
-        ),
-        KeySpec::new(
-            "payload",
-            list(ValueShape::Table(payload)),
-            "Payload bytes that must match.",
-        ),
-        KeySpec::new(
-            "length",
-            ValueShape::Any(vec![ValueShape::Integer(0..=most), ValueShape::Text]),
-            "Number of payload bytes, or a range: 8, \"2-8\".",
-        ),
-    ]
-}
-
-const NO_KIND: KindSet = KindSet {
-    classic: false,
-    fd: false,
-    xl: false,
-};
-
-pub(super) fn parse(
-    table: &mut TomlTable<'_>,
-    found: &mut Diagnostics,
-) -> (FrameMatch, FrameLimits) {
-    let kinds = kinds(table, found);
-    let limits = FrameLimits {
+/// Returns the limits of the frames that a route takes.
+pub(super) fn limits(kinds: Option<KindSet>, table: &TomlTable<'_>) -> FrameLimits {
+    FrameLimits {
         kinds: kinds.unwrap_or_default(),
         payload: match kinds {
             // The limits of the kinds are unknown; use the largest, so that there is no further
             // error.
-            None if table.get("kind").is_some() => frame::dlc::XL_MAX,
+            None if table.has("kind") => frame::dlc::XL_MAX,
             None => payload_limit(KindSet::default(), false),
             Some(kinds) => payload_limit(kinds, kinds.xl),
         },
-    };
+    }
+}
+
+pub(super) fn parse(
+    keys: &RouteKeys<'_>,
+    limits: FrameLimits,
+    table: &TomlTable<'_>,
+    found: &mut Diagnostics,
+) -> FrameMatch {
+    let length = keys.length.as_ref();
     let matching = FrameMatch {
-        ids: id_filters(table, found),
+        ids: id_filters(keys, found),
         kinds: limits.kinds,
-        rtr: tri(table, "rtr", TriState::Either, found),
-        err: tri(table, "error", TriState::No, found),
-        payload: patterns(table, limits, found),
-        len: table.get("length").and_then(|v| length(&v, limits, found)),
+        rtr: keys.rtr,
+        err: keys.error,
+        payload: patterns(keys, limits, found),
+        len: length.and_then(|value| length_range(value, limits, found)),
     };
     check(&matching, table, found);
-    (matching, limits)
+    matching
 }
 
-fn kinds(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<KindSet> {
-    let value = table.get("kind")?;
-    let values = value.one_or_list();
-    if values.is_empty() {
-        let hint = "leave it out to take all kinds";
-        value.wrong("`kind` names no kind of frame", hint, found);
-        return None;
-    }
-    let mut kinds = NO_KIND;
-    for value in values {
-        match value.one_of(&KINDS, found)?.value {
-            0 => kinds.classic = true,
-            1 => kinds.fd = true,
-            _ => kinds.xl = true,
-        }
-    }
-    Some(kinds)
-}
-
-fn id_filters(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
+fn id_filters(keys: &RouteKeys<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
     let mut filters = Vec::new();
     let mut inverted = 0;
-    for key in ["id", "filter"] {
-        if let Some(value) = table.get(key)
-            && value.as_list().is_some_and(|list| list.is_empty())
-        {
+    for (key, value) in [("id", &keys.id), ("filter", &keys.filter)] {
+        let Some(value) = value else {
+            continue;
+        };
+        if value.as_list().is_some_and(|list| list.is_empty()) {
             let message = format!("`{key}` is an empty list");
             value.wrong(message, "leave it out to take all IDs", found);
         }
-        for value in table.list(key) {
+        for value in value.one_or_list() {
             let text = match key {
                 "id" => ids::text(&value, found),
                 _ => ids::filter_text(&value, found),
@@ -159,31 +83,8 @@ fn id_filters(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Vec<IdFilte
     filters
 }
 
-fn tri(
-    table: &mut TomlTable<'_>,
-    key: &'static str,
-    default: TriState,
-    found: &mut Diagnostics,
-) -> TriState {
-    let Some(value) = table.get(key) else {
-        return default;
-    };
-    match (value.as_bool(), value.as_str()) {
-        (Some(true), _) => TriState::Yes,
-        (Some(false), _) => TriState::No,
-        (_, Some("either")) => TriState::Either,
-        _ => {
-            value.expected(
-                "true (only those), false (none of those) or \"either\"",
-                found,
-            );
-            default
-        }
-    }
-}
-
 /// Parses `length = 8` or `"2-8"`.
-fn length(
+fn length_range(
     value: &TomlValue<'_>,
     limits: FrameLimits,
     found: &mut Diagnostics,
@@ -203,7 +104,7 @@ fn length(
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let number = |s: &str| s.trim().parse::<u16>().ok();
     let (Some(first), Some(last)) = (number(first), number(last)) else {
-        let message = format!("`length`: `{text}` is no length");
+        let message = format!("`length`: `{text}` is not a valid length");
         value.wrong(message, "write 8, or a range such as \"2-8\"", found);
         return None;
     };
@@ -237,14 +138,12 @@ fn too_long(value: &TomlValue<'_>, bytes: usize, limits: FrameLimits, found: &mu
 }
 
 fn patterns(
-    table: &mut TomlTable<'_>,
+    keys: &RouteKeys<'_>,
     limits: FrameLimits,
     found: &mut Diagnostics,
 ) -> Vec<PayloadPattern> {
-    table
-        .list("payload")
-        .iter()
-        .filter_map(|value| pattern(value, limits, found))
+    let all = keys.payload.iter().flat_map(TomlValue::one_or_list);
+    all.filter_map(|value| pattern(&value, limits, found))
         .collect()
 }
 
@@ -255,14 +154,23 @@ fn pattern(
     found: &mut Diagnostics,
 ) -> Option<PayloadPattern> {
     let mut table = value.table("`payload`", found)?;
-    let at = position(&mut table, limits, found);
-    let bytes = table.need("value", found).and_then(|v| v.hex(found));
-    let mask = table.hex("mask", found);
+    let keys = PatternKeys::read(&mut table, found);
+    let pattern = check_pattern(keys, &table, limits, found);
     table.finish(found);
-    let bytes = bytes?;
-    let count = bytes.value.len();
+    pattern
+}
+
+fn check_pattern(
+    keys: PatternKeys<'_>,
+    table: &TomlTable<'_>,
+    limits: FrameLimits,
+    found: &mut Diagnostics,
+) -> Option<PayloadPattern> {
+    let at = keys.at.map_or(0, |at| position(&at, limits, found));
+    let value = keys.value?;
+    let count = value.len();
     if count == 0 {
-        found.push(Diagnostic::error(bytes.span, "`value` holds no byte"));
+        table.wrong("value", "`value` holds no byte", "", found);
         return None;
     }
     if usize::from(at) + count > limits.payload {
@@ -271,42 +179,31 @@ fn pattern(
             usize::from(at) + count - 1,
             limits.payload
         );
-        found.push(Diagnostic::error(bytes.span, message).hint("bytes count from 0"));
+        table.wrong("value", message, "bytes count from 0", found);
         return None;
     }
-    let mask = match mask {
-        None => vec![0xFF; count],
-        Some(mask) if mask.value.len() != count => {
-            let message = format!(
-                "`mask` has {} bytes and `value` has {count}",
-                mask.value.len()
-            );
-            found.push(Diagnostic::error(mask.span, message).hint("write a mask byte for each"));
-            return None;
-        }
-        Some(mask) => mask.value,
-    };
-    if bytes.value.iter().zip(&mask).any(|(v, m)| v & !m != 0) {
-        let message = "`value` has bits set that `mask` leaves out; they do not matter";
-        found.push(Diagnostic::warning(bytes.span, message).hint("write them as 0"));
+    let mask = keys.mask.unwrap_or_else(|| vec![0xFF; count]);
+    if mask.len() != count {
+        let message = format!("`mask` has {} bytes and `value` has {count}", mask.len());
+        table.wrong("mask", message, "write a mask byte for each", found);
+        return None;
     }
-    Some(PayloadPattern {
-        at,
-        value: bytes.value,
-        mask,
-    })
+    if value.iter().zip(&mask).any(|(v, m)| v & !m != 0) {
+        let message = "`value` has bits set that `mask` leaves out; they do not matter";
+        let span = table.value_span("value");
+        found.push(Diagnostic::warning(span, message).hint("write them as 0"));
+    }
+    Some(PayloadPattern { at, value, mask })
 }
 
-/// Returns `at`; 0 if it is absent or wrong.
-fn position(table: &mut TomlTable<'_>, limits: FrameLimits, found: &mut Diagnostics) -> u16 {
+/// Reads `at`; 0 if it is wrong.
+fn position(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> u16 {
     let beyond = limits.payload as i64..frame::dlc::XL_MAX as i64;
-    if let Some(value) = table.get("at")
-        && let Some(at) = value.as_integer().filter(|at| beyond.contains(at))
-    {
-        too_long(&value, at as usize + 1, limits, found);
+    if let Some(at) = value.as_integer().filter(|at| beyond.contains(at)) {
+        too_long(value, at as usize + 1, limits, found);
         return 0;
     }
-    let at = table.integer("at", 0..=limits.payload as i64 - 1, found);
+    let at = value.integer(0..=limits.payload as i64 - 1, found);
     at.map_or(0, |at| at.value as u16)
 }
 

@@ -1,6 +1,6 @@
 //! Routes in the syntax of `gateway.toml`: `[[routes]]`.
 //!
-//! [`parse`] reads them and reports every mistake with its place. [`describe`] describes in words
+//! [`parse`] reads them and reports every mistake with its place. [`describe()`] describes in words
 //! how they were interpreted. [`to_toml`] writes routes back so that parsing them gives the same
 //! routes.
 
@@ -9,8 +9,8 @@ mod describe;
 mod keys;
 mod lint;
 mod matching;
-mod misnomers;
 mod route;
+mod values;
 mod write;
 
 #[cfg(test)]
@@ -23,7 +23,12 @@ pub use write::{to_toml, toml_string};
 
 use crate::{KindSet, PortId, Route};
 use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue, did_you_mean};
-use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::String,
+    vec::Vec,
+};
 use core::ops::Range;
 
 /// Maximum number of routes in a file.
@@ -34,6 +39,9 @@ pub const LONGEST_NAME: usize = 64;
 
 /// Number of IDs that a limit with `per_id = true` distinguishes: all of SFF.
 pub const DEFAULT_MAX_IDS: u32 = 2048;
+
+/// Names of tables that are intended as `[[routes]]`.
+const FOR_ROUTES: [&str; 5] = ["route", "rule", "rules", "routing", "forward"];
 
 /// Routes that were read, and the position of each of them in the text.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -66,7 +74,7 @@ pub fn parse(
         meant,
     };
     let mut tables = root.tables("routes", "route", found);
-    for word in misnomers::FOR_ROUTES {
+    for word in FOR_ROUTES {
         let hint = |_: &TomlValue<'_>| "did you mean [[routes]]?".into();
         if let Some(value) = root.misnamed(word, hint, found) {
             tables.extend(value.tables("routes", "route", found));
@@ -75,13 +83,13 @@ pub fn parse(
     if tables.len() > MOST_ROUTES {
         let span = root.key_span("routes").unwrap_or_default();
         let message = format!(
-            "{} routes are too many: {MOST_ROUTES} is the most",
+            "the file has {} routes; the maximum is {MOST_ROUTES}",
             tables.len()
         );
         found.push(Diagnostic::error(span, message).hint("join routes by lists of IDs and masks"));
         return parsed;
     }
-    let mut taken: BTreeMap<String, Range<usize>> = BTreeMap::new();
+    let mut taken = BTreeSet::new();
     for (index, table) in tables.into_iter().enumerate() {
         let span = table.span();
         if let Some(route) = route::parse(index, table, &names, &mut taken, found) {

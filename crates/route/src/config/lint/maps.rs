@@ -18,7 +18,7 @@ pub(super) fn warn(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
             route.name
         );
         let hint = format!(
-            "say which frames the route takes: `id = {}` for SFF, `id = {}` for EFF",
+            "specify which frames the route takes: `id = {}` for SFF, `id = {}` for EFF",
             text(map, 3),
             text(map, 8)
         );
