@@ -2,9 +2,9 @@
 //! task, and from the image's output to a guest's outcome.
 
 use crate::choices::GatewayChoice;
-use crate::experiment::Experiment;
 use crate::measure::{self, MeasureError};
 use crate::plan::bit_rate;
+use crate::settings::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::trial::RESULTS;
 use crate::under_test::{self, interfaces};

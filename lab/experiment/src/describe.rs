@@ -1,7 +1,6 @@
 //! The description of a result: the requested settings, and the versions that it was made with.
 
-use crate::experiment::Experiment;
-use crate::settings::Setting;
+use crate::settings::{Absent, Experiment, Setting};
 use probe::RunDescription;
 
 /// The reason why a result belongs to something else.
@@ -89,19 +88,7 @@ pub fn experiment_of(description: &RunDescription) -> Option<Experiment> {
     for &setting in Setting::ALL {
         match description.more.iter().find(|(n, _)| n == setting.name()) {
             Some((_, word)) => setting.apply(&mut experiment, word).ok()?,
-            // Results from before this setting existed.
-            None if matches!(
-                setting,
-                Setting::Task
-                    | Setting::Tuning
-                    | Setting::ExitCost
-                    | Setting::Machines
-                    | Setting::Others
-                    | Setting::Order
-                    | Setting::Budget
-                    | Setting::Incident
-                    | Setting::Log
-            ) => {}
+            None if setting.definition().absent == Absent::Default => {}
             None => return None,
         }
     }

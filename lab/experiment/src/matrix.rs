@@ -3,7 +3,7 @@
 //!
 //! The format is described in docs/reproduction.md.
 
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::settings::{Setting, SettingError};
 use config::{Diagnostic, Diagnostics, SourceText, TomlDocument, TomlTable, TomlValue};
 use std::collections::BTreeSet;

@@ -73,8 +73,7 @@ impl OutputSink for GuestOutput {
 }
 
 impl GuestRunner for LabGuests {
-    fn versions(&self, kernel: &str) -> Result<Vec<(String, String)>, guest::Error> {
-        let kernel: Kernel = kernel.parse()?;
+    fn versions(&self, kernel: Kernel) -> Result<Vec<(String, String)>, guest::Error> {
         // This may fetch files: its stages are always shown.
         let stages = SetupStages::new();
         let versions = self.lab.versions(kernel, &stages);
@@ -123,7 +122,7 @@ impl GuestRunner for LabGuests {
             ..BareMachine::new(experiment.cpu.shift(), spec(experiment).timeout)
         };
         let said = self.lab.run_bare(&machine, &SilentProgress)?;
-        let kernel: Kernel = experiment.kernel.parse()?;
+        let kernel = experiment.kernel;
         let mut versions = self.lab.versions(kernel, &SilentProgress)?;
         versions.push(("image".to_owned(), template.hash));
         Ok(bare::outcome(experiment, &said, versions))

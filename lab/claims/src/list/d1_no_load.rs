@@ -9,7 +9,7 @@ use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::ratio;
-use experiment::{Experiment, GatewayChoice};
+use experiment::{Experiment, GatewayChoice, Kernel};
 
 pub(super) const CLAIMS: &[Claim] = &[D1];
 pub(super) const BOUNDS: &[Claim] = &[O15];
@@ -38,13 +38,12 @@ const O15: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn kernels(extent: Extent) -> &'static [&'static str] {
+fn kernels(extent: Extent) -> &'static [Kernel] {
     extent.pick(&[PLAIN], &[PLAIN, RT])
 }
 
 fn both(extent: Extent) -> Vec<Experiment> {
-    let each =
-        |kernel: &&'static str| [DEVICE, SOCKETS].map(|g: GatewayChoice| idle(extent, kernel, g));
+    let each = |kernel: &Kernel| [DEVICE, SOCKETS].map(|g: GatewayChoice| idle(extent, *kernel, g));
     kernels(extent).iter().flat_map(each).collect()
 }
 
@@ -55,7 +54,7 @@ fn judge(
 ) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
-    for kernel in kernels(extent) {
+    for &kernel in kernels(extent) {
         let device = overhead(evidence, &idle(extent, kernel, DEVICE))?;
         let sockets = overhead(evidence, &idle(extent, kernel, SOCKETS))?;
         measured.push(format!(

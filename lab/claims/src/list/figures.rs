@@ -178,7 +178,7 @@ pub(super) fn g7() -> FigurePlan {
                 ..e.clone()
             };
             let more = evidence.summary(e)?.p50 - evidence.summary(&oldest)?.p50;
-            one("", name(e.kernel.clone()), micros(more))
+            one("", name(e.kernel.to_string()), micros(more))
         },
         paper: vec![
             stated("2.6.33", 0.0),
@@ -292,7 +292,7 @@ pub(super) fn d1() -> FigurePlan {
         form: FigureForm::Bars,
         x: axis("kernel", ""),
         y: OVERHEAD,
-        of: |evidence, e| drivers(evidence, e, String::new(), name(e.kernel.clone())),
+        of: |evidence, e| drivers(evidence, e, String::new(), name(e.kernel.to_string())),
         paper: vec![
             StatedValue {
                 name: "character devices",
@@ -415,7 +415,7 @@ fn added(evidence: &ClaimEvidence, e: &Experiment) -> Result<Vec<FigureValue>, M
         ..e.clone()
     };
     let more = overhead(evidence, e)?.p50 - overhead(evidence, &native)?.p50;
-    one(e.kernel.clone(), number(e.payload), micros(more))
+    one(e.kernel.to_string(), number(e.payload), micros(more))
 }
 
 fn over_payload(paper: Vec<StatedValue>) -> FigurePlan {
@@ -497,6 +497,7 @@ mod tests {
     use crate::extent::Extent;
     use crate::figure::{ClaimFigure, tests::figure};
     use crate::list::round_trips::{DEVICE, PLAIN, RT, SOCKETS};
+    use experiment::Kernel;
 
     /// The value of a series at a place.
     fn at(figure: &ClaimFigure, series: (&str, &str), x: &AxisPlace) -> f64 {
@@ -508,10 +509,10 @@ mod tests {
 
     #[test]
     fn differences_are_to_what_the_axis_says() {
-        let kernels = figure("G7", Extent::Full, |e| match e.kernel.as_str() {
-            "5.10" => 35_000,
-            "6.1" => 45_000,
-            kernel if kernel.ends_with("-rt") => 60_000,
+        let kernels = figure("G7", Extent::Full, |e| match e.kernel {
+            Kernel::V5_10 => 35_000,
+            Kernel::V6_1 => 45_000,
+            kernel if kernel.rt() => 60_000,
             _ => 48_000,
         });
         assert_eq!(at(&kernels, ("cangw", ""), &name("5.10")), 0.0);
@@ -558,9 +559,15 @@ mod tests {
             }
         });
         for kernel in [PLAIN, RT] {
-            assert_eq!(at(&round_trips, ("chardev", ""), &name(kernel)), 209.0);
+            assert_eq!(
+                at(&round_trips, ("chardev", ""), &name(kernel.to_string())),
+                209.0
+            );
             let sockets = SOCKETS.to_string();
-            assert_eq!(at(&round_trips, (&sockets, ""), &name(kernel)), 284.0);
+            assert_eq!(
+                at(&round_trips, (&sockets, ""), &name(kernel.to_string())),
+                284.0
+            );
         }
     }
 

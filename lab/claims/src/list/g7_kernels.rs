@@ -35,7 +35,7 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
         Extent::Quick => vec![],
         Extent::Full => path.beside(extent, |path| {
             Kernel::all()
-                .map(|kernel| on_kernel(extent, path, &kernel.to_string()))
+                .map(|kernel| on_kernel(extent, path, kernel))
                 .collect()
         }),
     }
@@ -46,21 +46,21 @@ fn judge(
     extent: Extent,
     path: DataPath,
 ) -> Result<ClaimJudgement, MissingEvidence> {
-    let p50_of = |path, kernel: &str| Ok(evidence.summary(&on_kernel(extent, path, kernel))?.p50);
-    let p50 = |kernel: &str| p50_of(path, kernel);
+    let p50_of = |path, kernel: Kernel| Ok(evidence.summary(&on_kernel(extent, path, kernel))?.p50);
+    let p50 = |kernel: Kernel| p50_of(path, kernel);
     let (mut plain, mut steps, mut costs) = (Vec::new(), Vec::new(), Vec::new());
     let (names, rt) = (kernels(false), kernels(true));
-    for (kernel, twin) in names.iter().zip(&rt) {
-        plain.push((kernel.as_str(), p50(kernel)?));
-        costs.push((kernel.as_str(), p50(twin)? - p50(kernel)?));
+    for (&kernel, &twin) in names.iter().zip(&rt) {
+        plain.push((kernel, p50(kernel)?));
+        costs.push((kernel, p50(twin)? - p50(kernel)?));
     }
     for pair in plain.windows(2) {
         if let [(_, before), (newer, after)] = pair {
             steps.push((*newer, after - before));
         }
     }
-    let signed = |all: &[(&str, i64)]| {
-        let each = |(kernel, ns): &(&str, i64)| {
+    let signed = |all: &[(Kernel, i64)]| {
+        let each = |(kernel, ns): &(Kernel, i64)| {
             let sign = if *ns < 0 { "" } else { "+" };
             format!("{sign}{} ({kernel})", us(*ns))
         };
@@ -68,7 +68,7 @@ fn judge(
     };
     let first = plain.first().map_or(0, |p| p.1);
     let beside = path.against(|| {
-        let each = names.iter().map(|k| Ok(us(p50_of(DataPath::Cangw, k)?)));
+        let each = names.iter().map(|&k| Ok(us(p50_of(DataPath::Cangw, k)?)));
         Ok(each
             .collect::<Result<Vec<_>, MissingEvidence>>()?
             .join(", "))
@@ -80,7 +80,11 @@ fn judge(
         signed(&costs)
     );
     let mut conditions = Conditions::default();
-    let faster: Vec<_> = steps.iter().filter(|s| s.1 <= 0).map(|s| s.0).collect();
+    let faster: Vec<_> = steps
+        .iter()
+        .filter(|s| s.1 <= 0)
+        .map(|s| s.0.to_string())
+        .collect();
     conditions.add(
         faster.is_empty(),
         if faster.is_empty() {
@@ -89,7 +93,11 @@ fn judge(
             format!("not slower than the one before: {}", faster.join(", "))
         },
     );
-    let cheap: Vec<_> = costs.iter().filter(|s| s.1 <= 0).map(|s| s.0).collect();
+    let cheap: Vec<_> = costs
+        .iter()
+        .filter(|s| s.1 <= 0)
+        .map(|s| s.0.to_string())
+        .collect();
     conditions.add(
         cheap.is_empty(),
         if cheap.is_empty() {
@@ -110,25 +118,25 @@ mod tests {
 
     #[test]
     fn g7_wants_newer_and_rt_to_be_slower() {
-        let with = |of: fn(&str) -> u64| {
-            verdict(&G7, Extent::Full, move |e| fake::records(10, of(&e.kernel)))
+        let with = |of: fn(Kernel) -> u64| {
+            verdict(&G7, Extent::Full, move |e| fake::records(10, of(e.kernel)))
         };
-        let papers = |kernel: &str| {
-            let plain = match kernel.trim_end_matches("-rt") {
+        let papers = |kernel: Kernel| {
+            let plain = match kernel.series() {
                 "5.10" => 35_000,
                 "6.1" => 45_000,
                 "6.12" => 47_000,
                 _ => 48_000,
             };
-            if kernel.ends_with("-rt") {
-                plain + 20_000
-            } else {
-                plain
-            }
+            if kernel.rt() { plain + 20_000 } else { plain }
         };
         assert_eq!(with(papers), Reproduced);
         assert_eq!(
-            with(|kernel| if kernel == "6.12" { 30_000 } else { 50_000 }),
+            with(|kernel| if kernel == Kernel::V6_12 {
+                30_000
+            } else {
+                50_000
+            }),
             Differs
         );
         assert_eq!(with(|_| 40_000), Differs);

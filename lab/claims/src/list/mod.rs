@@ -114,7 +114,7 @@ mod tests {
     use crate::extent::Extent;
     use crate::testing;
     use experiment::trial::FailedGuest;
-    use experiment::{Experiment, GatewayChoice, fake};
+    use experiment::{Experiment, GatewayChoice, Kernel, fake};
     use std::collections::BTreeSet;
 
     #[test]
@@ -141,7 +141,11 @@ mod tests {
         let all = all();
         let needs = all.iter().flat_map(|c| c.needs(Extent::Quick));
         let needs: BTreeSet<_> = needs.collect();
-        assert!(needs.iter().all(|e| e.kernel == "6.1" && e.frames <= 3200));
+        assert!(
+            needs
+                .iter()
+                .all(|e| e.kernel == Kernel::V6_1 && e.frames <= 3200)
+        );
         // Three guests a claim, most of them shared.
         assert!(needs.len() <= 3 * all.len(), "{}", needs.len());
         // Thousands of processes are started for what O3 and O8 share, once.

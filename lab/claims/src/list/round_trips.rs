@@ -10,7 +10,8 @@ use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::stats::us;
 use experiment::{
-    BenchKind, Experiment, ExperimentTask, GatewayChoice, MachineLoad, Tuning, WayPair, round_trip,
+    BenchKind, Experiment, ExperimentTask, GatewayChoice, Kernel, MachineLoad, Tuning, WayPair,
+    round_trip,
 };
 
 use probe::LatencySummary;
@@ -19,13 +20,13 @@ use probe::LatencySummary;
 pub(super) const SOCKETS: GatewayChoice = GatewayChoice::User(WayPair::READ_WRITE);
 pub(super) const DEVICE: GatewayChoice = GatewayChoice::Chardev;
 /// The kernels of claims about PREEMPT_RT, and about ordinary ones.
-pub(super) const RT: &str = "6.1-rt";
-pub(super) const PLAIN: &str = "6.1";
+pub(super) const RT: Kernel = Kernel::V6_1_RT;
+pub(super) const PLAIN: Kernel = Kernel::V6_1;
 
 /// Returns the paper's round trip, on an idle machine.
-pub(super) fn idle(extent: Extent, kernel: &str, gateway: GatewayChoice) -> Experiment {
+pub(super) fn idle(extent: Extent, kernel: Kernel, gateway: GatewayChoice) -> Experiment {
     Experiment {
-        kernel: kernel.to_owned(),
+        kernel,
         bench: BenchKind::Timed,
         task: ExperimentTask::RoundTrip,
         gateway,
@@ -38,7 +39,7 @@ pub(super) fn idle(extent: Extent, kernel: &str, gateway: GatewayChoice) -> Expe
 /// Returns the same experiment during a load.
 pub(super) fn loaded(
     extent: Extent,
-    kernel: &str,
+    kernel: Kernel,
     gateway: GatewayChoice,
     load: MachineLoad,
     tuning: Tuning,

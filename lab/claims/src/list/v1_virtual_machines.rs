@@ -19,7 +19,9 @@ use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
 use experiment::nested::{exits, exits_a_frame};
-use experiment::{BenchKind, Experiment, ExperimentTask, GatewayChoice, Nesting, round_trip};
+use experiment::{
+    BenchKind, Experiment, ExperimentTask, GatewayChoice, Kernel, Nesting, round_trip,
+};
 
 pub(super) const CLAIMS: &[Claim] = &[V1, V2, V3, V4];
 pub(super) const BOUNDS: &[Claim] = &[O18, O19, O20, O21, O25];
@@ -141,21 +143,21 @@ const O25: Claim = Claim {
     ..O18
 };
 
-pub(super) const PLAIN: &str = "6.1";
+pub(super) const PLAIN: Kernel = Kernel::V6_1;
 /// Payload bytes of the longest classic frame.
 pub(super) const LONGEST: u8 = 8;
 
-fn kernels(extent: Extent) -> &'static [&'static str] {
-    extent.pick(&[PLAIN], &[PLAIN, "7.3"])
+fn kernels(extent: Extent) -> &'static [Kernel] {
+    extent.pick(&[PLAIN], &[PLAIN, Kernel::V7_3])
 }
 
 fn payloads(extent: Extent) -> &'static [u8] {
     extent.pick(&[0, LONGEST], &[0, 1, 2, 3, 4, 5, 6, 7, LONGEST])
 }
 
-pub(super) fn over(extent: Extent, kernel: &str, nesting: Nesting, payload: u8) -> Experiment {
+pub(super) fn over(extent: Extent, kernel: Kernel, nesting: Nesting, payload: u8) -> Experiment {
     Experiment {
-        kernel: kernel.to_owned(),
+        kernel,
         bench: BenchKind::Vm,
         task: ExperimentTask::RoundTrip,
         gateway: GatewayChoice::Vm(nesting),
@@ -174,7 +176,7 @@ fn of(extent: Extent, ways: &[Nesting]) -> Vec<Experiment> {
 /// Returns the experiments of each way with all payloads, on all kernels.
 fn over_payloads(extent: Extent, ways: &[Nesting]) -> Vec<Experiment> {
     let mut all = Vec::new();
-    for kernel in kernels(extent) {
+    for &kernel in kernels(extent) {
         for payload in payloads(extent) {
             let one = |way: &Nesting| over(extent, kernel, *way, *payload);
             all.extend(ways.iter().map(one));
@@ -196,7 +198,7 @@ fn frame(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<i64, Missi
 fn added(
     evidence: &ClaimEvidence,
     extent: Extent,
-    kernel: &str,
+    kernel: Kernel,
     way: Nesting,
     payload: u8,
 ) -> Result<i64, MissingEvidence> {
@@ -231,7 +233,7 @@ fn constant(
 ) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
-    for kernel in kernels(extent) {
+    for &kernel in kernels(extent) {
         let all: Result<Vec<i64>, MissingEvidence> = payloads(extent)
             .iter()
             .map(|payload| added(evidence, extent, kernel, way, *payload))
@@ -289,7 +291,7 @@ fn fifth(
 ) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
-    for kernel in kernels(extent) {
+    for &kernel in kernels(extent) {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for payload in payloads(extent) {
             let of = |way| added(evidence, extent, kernel, way, *payload);

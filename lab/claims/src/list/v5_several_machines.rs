@@ -16,7 +16,7 @@ use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::us;
 use experiment::nested::{OtherRoundTrips, beside};
-use experiment::{Experiment, Machines, Nesting, OtherTraffic};
+use experiment::{Experiment, Nesting, OtherTraffic};
 use probe::Status;
 
 pub(super) const CLAIMS: &[Claim] = &[V5];
@@ -158,10 +158,7 @@ fn ways(
 /// Returns the experiment in which one machine asks and the others send as fast as they can.
 fn flooded(extent: Extent, way: Nesting, count: u8) -> Experiment {
     Experiment {
-        machines: Machines {
-            count,
-            ..Machines::ONE
-        },
+        machines: count,
         ..over(extent, PLAIN, way, LONGEST)
     }
 }
@@ -169,8 +166,8 @@ fn flooded(extent: Extent, way: Nesting, count: u8) -> Experiment {
 /// Returns the experiment in which one of them babbles.
 fn babbling(extent: Extent, way: Nesting, count: u8, budget: u32) -> Experiment {
     let mut experiment = flooded(extent, way, count);
-    experiment.machines.others = OtherTraffic::Babble;
-    experiment.machines.budget = budget;
+    experiment.others = OtherTraffic::Babble;
+    experiment.budget = budget;
     experiment
 }
 
@@ -331,6 +328,7 @@ fn line_rate(
 mod tests {
     use super::*;
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
+    use experiment::Machines;
     use experiment::{GatewayChoice, fake};
 
     const BUS: u64 = 249_000;
@@ -348,7 +346,7 @@ mod tests {
             let GatewayChoice::Vm(way) = e.gateway else {
                 panic!("{}", e.name());
             };
-            let latencies = vec![BUS + worst(way, &e.machines); 3];
+            let latencies = vec![BUS + worst(way, &e.sharing()); 3];
             let mut results = fake::results(fake::with_latencies(latencies));
             let more = &mut results.description.more;
             more.push(("time on the bus, ns".to_owned(), BUS.to_string()));

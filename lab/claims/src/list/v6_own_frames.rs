@@ -18,7 +18,7 @@ use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
-use experiment::{Experiment, ExperimentTask, Nesting, round_trip};
+use experiment::{Experiment, ExperimentTask, Kernel, Nesting, round_trip};
 
 pub(super) const CLAIMS: &[Claim] = &[V6];
 
@@ -32,7 +32,7 @@ const V6: Claim = Claim {
         (8 bytes) is further above the least by vm:vf than natively; in the full run also on 7.3",
     needs: |extent, _| {
         let mut all = Vec::new();
-        for kernel in kernels(extent) {
+        for &kernel in kernels(extent) {
             for payload in payloads(extent) {
                 all.extend(WAYS.map(|way| looped(extent, kernel, way, *payload)));
             }
@@ -46,15 +46,15 @@ const V6: Claim = Claim {
 
 const WAYS: [Nesting; 2] = [Nesting::Native, Nesting::Function];
 
-fn kernels(extent: Extent) -> &'static [&'static str] {
-    extent.pick(&[PLAIN], &[PLAIN, "7.3"])
+fn kernels(extent: Extent) -> &'static [Kernel] {
+    extent.pick(&[PLAIN], &[PLAIN, Kernel::V7_3])
 }
 
 fn payloads(extent: Extent) -> &'static [u8] {
     extent.pick(&[0, LONGEST], &[0, 1, 2, 3, 4, 5, 6, 7, LONGEST])
 }
 
-fn looped(extent: Extent, kernel: &str, way: Nesting, payload: u8) -> Experiment {
+fn looped(extent: Extent, kernel: Kernel, way: Nesting, payload: u8) -> Experiment {
     Experiment {
         task: ExperimentTask::Loop,
         ..over(extent, kernel, way, payload)
@@ -102,7 +102,7 @@ fn near_native(
 ) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
-    for kernel in kernels(extent) {
+    for &kernel in kernels(extent) {
         let of = |way, payload: &u8| own(evidence, &looped(extent, kernel, way, *payload));
         let all = |way| -> Result<Vec<OwnTimes>, MissingEvidence> {
             payloads(extent).iter().map(|p| of(way, p)).collect()

@@ -3,6 +3,7 @@
 use super::Conflicts;
 use crate::choices::ExperimentTask;
 use crate::settings::Setting;
+use guest::Kernel;
 use guest::machine::BenchKind;
 use probe::traffic::{SHORTEST_PAYLOAD, TrafficPattern};
 
@@ -82,7 +83,7 @@ impl Conflicts<'_> {
             "FD frames need --bench timed or ctucan: the cards of the kvaser bench are classic",
         );
         self.refuse(
-            e.bench == BenchKind::Ctucan && e.kernel.starts_with("5.10"),
+            e.bench == BenchKind::Ctucan && e.kernel < Kernel::V6_1,
             &[Setting::Bench, Setting::Kernel],
             "the driver of CTU CAN FD came with Linux 5.19: --kernel 6.1 or newer",
         );
@@ -99,7 +100,7 @@ impl Conflicts<'_> {
             "only the tester of the timed bench can leave out stamps",
         );
         self.refuse(
-            e.real_time && timed,
+            e.is_real_time() && timed,
             &[Setting::Clock, Setting::Bench],
             "the buses' bit time needs a clock that never runs late: the timed bench is for \
              virtual time",

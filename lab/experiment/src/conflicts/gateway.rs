@@ -6,6 +6,7 @@ use crate::choices::{
     ModifyChoice, Priority, ReceiveChoice, Tuning, VirtualKind, WayPair,
 };
 use crate::settings::Setting;
+use guest::Kernel;
 use guest::machine::{BenchKind, BitcanController};
 
 impl Conflicts<'_> {
@@ -49,7 +50,7 @@ impl Conflicts<'_> {
             ),
             _ => (false, false),
         };
-        let oldest = e.kernel.starts_with("5.10");
+        let oldest = e.kernel < Kernel::V6_1;
         for (is_set, why) in [
             (
                 no_irq,

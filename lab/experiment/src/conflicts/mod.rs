@@ -6,7 +6,7 @@ mod nesting;
 mod task;
 
 use crate::choices::{FilterChoice, HopChoice, ModifyChoice};
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::settings::Setting;
 use std::fmt;
 

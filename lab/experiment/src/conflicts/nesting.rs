@@ -2,10 +2,10 @@
 
 use super::Conflicts;
 use crate::choices::{
-    ExperimentTask, GatewayChoice, Incident, MachineLoad, MachineOrder, Machines, Nesting,
-    Priority, Tuning,
+    ExperimentTask, GatewayChoice, Incident, MachineLoad, MachineOrder, Nesting, Priority, Tuning,
 };
-use crate::settings::Setting;
+use crate::settings::{Experiment, Setting};
+use guest::Kernel;
 use guest::machine::BenchKind;
 
 impl Conflicts<'_> {
@@ -35,7 +35,7 @@ impl Conflicts<'_> {
              --task round-trip, loop or receive",
         );
         self.refuse(
-            !matches!(e.kernel.as_str(), "6.1" | "6.12" | "7.3"),
+            !matches!(e.kernel, Kernel::V6_1 | Kernel::V6_12 | Kernel::V7_3),
             &[Setting::Kernel, Setting::Gateway],
             "inner machines have been tried on the kernels 6.1, 6.12 and 7.3",
         );
@@ -44,7 +44,7 @@ impl Conflicts<'_> {
             (e.is_fd(), Setting::Payload),
             (e.priority != Priority::Gateway, Setting::Priority),
             (e.tuning != Tuning::default(), Setting::Tuning),
-            (e.real_time, Setting::Clock),
+            (e.is_real_time(), Setting::Clock),
         ] {
             self.refuse(
                 is_set,
@@ -56,7 +56,7 @@ impl Conflicts<'_> {
 
     /// Checks the settings for several machines at one controller.
     fn machines(&mut self) {
-        let (e, one) = (self.experiment, Machines::ONE);
+        let (e, one) = (self.experiment, Experiment::default());
         let shares = matches!(
             e.gateway,
             GatewayChoice::Vm(
@@ -68,44 +68,43 @@ impl Conflicts<'_> {
             )
         );
         self.refuse(
-            e.machines.count > 1 && !shares,
+            e.machines > 1 && !shares,
             &[Setting::Machines, Setting::Gateway],
             "several machines share a controller by --gateway vm:native, vm:host, vm:own, vm:driver or vm:vf",
         );
         for (is_set, setting) in [
-            (e.machines.others != one.others, Setting::Others),
-            (e.machines.order != one.order, Setting::Order),
-            (e.machines.budget != one.budget, Setting::Budget),
-            (e.machines.incident != one.incident, Setting::Incident),
+            (e.others != one.others, Setting::Others),
+            (e.order != one.order, Setting::Order),
+            (e.budget != one.budget, Setting::Budget),
+            (e.incident != one.incident, Setting::Incident),
         ] {
             self.refuse(
-                is_set && e.machines.count == 1,
+                is_set && e.machines == 1,
                 &[setting, Setting::Machines],
                 "it is about the machines beside the one that asks, of which there are none: --machines 2 to 8",
             );
         }
         self.refuse(
-            e.machines.order == MachineOrder::Fifo
-                && e.gateway == GatewayChoice::Vm(Nesting::Function),
+            e.order == MachineOrder::Fifo && e.gateway == GatewayChoice::Vm(Nesting::Function),
             &[Setting::Order, Setting::Gateway],
             "a controller that shares itself orders by priority: vm:native, vm:host or vm:driver",
         );
         let budgets = matches!(
-            (&e.gateway, e.machines.order),
+            (&e.gateway, e.order),
             (
                 GatewayChoice::Vm(Nesting::Host | Nesting::Own),
                 MachineOrder::Priority
             ) | (GatewayChoice::Vm(Nesting::Function), _)
         );
         self.refuse(
-            e.machines.budget > 0 && e.machines.count > 1 && !budgets,
+            e.budget > 0 && e.machines > 1 && !budgets,
             &[Setting::Budget, Setting::Gateway],
             "a machine has a budget at a controller that knows its functions: vm:vf, or vm:host and vm:own with --order \
              priority",
         );
         self.refuse(
-            e.machines.incident != Incident::None
-                && e.machines.count > 1
+            e.incident != Incident::None
+                && e.machines > 1
                 && (!budgets || e.gateway == GatewayChoice::Vm(Nesting::Own)),
             &[Setting::Incident, Setting::Gateway],
             "what became of a machine's frames is known of a controller that knows its functions: vm:vf, or vm:host with \

@@ -3,6 +3,7 @@
 use super::Conflicts;
 use crate::choices::{ExperimentTask, GatewayChoice, Nesting, Priority, TransmitChoice, WayPair};
 use crate::settings::Setting;
+use guest::Kernel;
 use guest::machine::{BenchKind, BitcanController};
 use probe::traffic::TrafficPattern;
 
@@ -102,7 +103,7 @@ impl Conflicts<'_> {
             "it is measured natively and in inner machines: --bench vm --gateway vm:native, vm:host, vm:own or vm:vf",
         );
         self.refuse(
-            e.machines.count > 1,
+            e.machines > 1,
             &[Setting::Machines, Setting::Task],
             "it is measured of one machine that has the controller for itself: --machines 1",
         );
@@ -123,7 +124,7 @@ impl Conflicts<'_> {
     /// Checks where the kernel can be tuned.
     pub(super) fn tuning(&mut self) {
         let e = self.experiment;
-        let threads = e.is_rt() || e.boot.0.iter().any(|word| word == "threadirqs");
+        let threads = e.kernel.rt() || e.boot.0.iter().any(|word| word == "threadirqs");
         let sockets = matches!(
             e.bench,
             BenchKind::Timed | BenchKind::Kvaser | BenchKind::Ctucan
@@ -153,7 +154,7 @@ impl Conflicts<'_> {
              --cpu board",
         );
         self.refuse(
-            e.tuning.threaded_napi && e.kernel.starts_with("5.10"),
+            e.tuning.threaded_napi && e.kernel < Kernel::V6_1,
             &[Setting::Tuning, Setting::Kernel],
             "threaded NAPI came with Linux 5.12: --kernel 6.1 or newer",
         );

@@ -5,7 +5,7 @@ use super::error::MeasureError;
 use crate::choices::{
     GatewayChoice, HopChoice, MOST_FILTERS, Priority, ReceiveChoice, VirtualKind,
 };
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::under_test::{self, INCOMING, OUTGOING, SOCKET};
 use guest::machine::{BenchKind, GATEWAY_NAMESPACE as GATEWAY};
 use guest::program::{BackgroundProgram, output, printed};
@@ -95,7 +95,7 @@ impl UnderTest {
                 if ways.receive == ReceiveChoice::BusypollNoIrq {
                     defer_interrupts()?;
                 }
-                if experiment.is_rt() {
+                if experiment.kernel.rt() {
                     prefer_sending()?;
                 }
                 let mut running = cangate_run(&config)?;

@@ -22,8 +22,8 @@ pub use error::MeasureError;
 
 use crate::choices::{ExperimentTask, GatewayChoice, MachineLoad, Nesting};
 use crate::describe::describe;
-use crate::experiment::Experiment;
 use crate::plan::{bit_rate, plan};
+use crate::settings::Experiment;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING};
 use guest::agent::JobOutputs;
@@ -200,7 +200,7 @@ fn blind_spots(experiment: &Experiment) -> &'static str {
         return "virtual time counts instructions: no cache misses, no waiting for memory or peripherals; \
                 the bus stands still while the bench inside the image computes";
     }
-    match (experiment.real_time, experiment.load) {
+    match (experiment.is_real_time(), experiment.load) {
         (true, _) => "real time of an emulated machine: nothing but itself to compare it with",
         (false, MachineLoad::EthRx | MachineLoad::EthTx) => {
             "virtual time counts instructions: no cache misses, no waiting for memory or \
@@ -223,7 +223,7 @@ pub(crate) fn setup(experiment: &Experiment) -> Result<TestSetup, MeasureError> 
         plan: plan(experiment),
         timeout: TIMEOUT,
         priority: Some(PRIORITY),
-        virtual_time: !experiment.real_time,
+        virtual_time: !experiment.is_real_time(),
         measure: match experiment.gateway {
             GatewayChoice::None => LatencyMeasure::Sending,
             GatewayChoice::Cangw

@@ -15,9 +15,9 @@ use super::sharing::{self, CARD, INSIDE, OTHER_CARD, SharingMachines};
 use super::{TIMEOUT, blind_spots};
 use crate::choices::{ExperimentTask, GatewayChoice, Incident, Nesting};
 use crate::describe::describe;
-use crate::experiment::Experiment;
 use crate::nested::{self, PER_TRIP};
 use crate::round_trip::{self, BUS};
+use crate::settings::Experiment;
 use crate::spec::BITRATE;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING};
@@ -161,7 +161,7 @@ impl NestedProgram {
         &mut self,
         experiment: &Experiment,
     ) -> Result<(RunResults, Vec<(String, String)>), MeasureError> {
-        let machines = experiment.machines;
+        let machines = experiment.sharing();
         let interface = interface(experiment, self.sharing.machine.is_some());
         self.sharing.budgets(machines.budget)?;
         let sharing = &mut self.sharing;
@@ -324,7 +324,7 @@ fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
         _ => 0,
     };
     let interface = interface(experiment, inside);
-    let timeout = if experiment.machines.count > 1 {
+    let timeout = if experiment.machines > 1 {
         SHORT_TIMEOUT
     } else {
         TIMEOUT

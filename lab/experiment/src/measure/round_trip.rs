@@ -6,7 +6,7 @@ use super::gateway::{chardev_model, other_controllers, write};
 use super::{TIMEOUT, blind_spots, load, tuning};
 use crate::choices::{GatewayChoice, Priority};
 use crate::describe::describe;
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING};
@@ -77,7 +77,7 @@ impl RoundTrip {
         let description = &mut results.description;
         description.config = under_test::abridged(&under_test::config(experiment)?);
         describe(description, experiment, &[]);
-        if !experiment.real_time {
+        if !experiment.is_real_time() {
             description.time_base = "virtual time (CLOCK_MONOTONIC of the guest)".to_owned();
         }
         description.blind_spots.push_str("; ");
