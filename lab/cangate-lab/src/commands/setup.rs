@@ -138,6 +138,14 @@ impl ProgressReport for SetupStages {
         }
     }
 
+    fn warning(&self, what: &str) {
+        let print = || eprintln!("warning: {what}");
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
     fn part(&self, fraction: f64) {
         if let Some(bar) = &self.bar {
             bar.set_style(going());

@@ -1,18 +1,17 @@
 //! D1: round trips on an idle machine, and the bound of the same measurement.
 
-use super::figures;
-use super::round_trips::{DEVICE, PLAIN, RT, SOCKETS, idle, overhead, shown};
+use super::round_trips::{DEVICE, OVERHEAD, PLAIN, RT, SOCKETS, SOURCE, drivers, idle, overhead, shown};
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, StatedValue, axis, name};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::ratio;
 use experiment::{Experiment, GatewayChoice, Kernel};
 
-pub(super) const CLAIMS: &[Claim] = &[D1];
-pub(super) const BOUNDS: &[Claim] = &[O15];
+pub(super) const CLAIMS: &[Claim] = &[D1, O15];
 
 const D1: Claim = Claim {
     id: "D1",
@@ -23,7 +22,7 @@ const D1: Claim = Claim {
         smaller for character devices; in the full run on 6.1 and on 6.1-rt",
     needs: |extent, _| both(extent),
     judge,
-    picture: Some(figures::d1),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -95,9 +94,31 @@ fn bound(
     Ok(conditions.judge(measured, ""))
 }
 
+fn figure() -> FigurePlan {
+    FigurePlan {
+        title: "Overhead of a round trip, idle machine",
+        form: FigureForm::Bars,
+        x: axis("kernel", ""),
+        y: OVERHEAD,
+        of: |evidence, e| drivers(evidence, e, String::new(), name(e.kernel.to_string())),
+        paper: vec![
+            StatedValue {
+                name: "character devices",
+                ..StatedValue::beside("2.6 (the paper's)", 209.0, FigureKind::Worst, SOURCE)
+            },
+            StatedValue {
+                name: "sockets",
+                ..StatedValue::beside("2.6 (the paper's)", 284.0, FigureKind::Worst, SOURCE)
+            },
+        ],
+        note: "",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::tests::{at, figure};
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::list::round_trips::tests::verdict;
 
@@ -114,5 +135,27 @@ mod tests {
         assert_eq!(with(&D1, 99_000, 301_000), Differs);
         assert_eq!(with(&O15, 70_000, 400_000), Reproduced);
         assert_eq!(with(&O15, 70_200, 70_200), Differs);
+    }
+
+    #[test]
+    fn overheads_are_without_the_bus() {
+        let round_trips = figure("D1", Extent::Full, |e| {
+            if e.gateway == DEVICE {
+                309_000
+            } else {
+                384_000
+            }
+        });
+        for kernel in [PLAIN, RT] {
+            assert_eq!(
+                at(&round_trips, ("chardev", ""), &name(kernel.to_string())),
+                209.0
+            );
+            let sockets = SOCKETS.to_string();
+            assert_eq!(
+                at(&round_trips, (&sockets, ""), &name(kernel.to_string())),
+                284.0
+            );
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! G7: newer kernels, and fully preemptible ones.
 
-use super::figures;
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, StatedValue, axis, micros, name, one};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::{kernels, on_kernel};
@@ -26,7 +26,7 @@ const G7: Claim = Claim {
     criterion: "p50(5.10) < p50(6.1) < p50(6.12) < p50(7.3); p50(K-rt) > p50(K) for each kernel K",
     needs,
     judge,
-    picture: Some(figures::g7),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -109,9 +109,45 @@ fn judge(
     Ok(conditions.judge(measured, ""))
 }
 
+/// The section of the values that the paper states.
+const SOURCE: &str = "gateway-2011 §3.6";
+
+fn figure() -> FigurePlan {
+    let stated = |kernel: &str, y| StatedValue::beside(kernel, y, FigureKind::Value, SOURCE);
+    FigurePlan {
+        title: "Latency of kernels, more than the oldest plain one's",
+        form: FigureForm::Bars,
+        x: axis("kernel", ""),
+        y: axis(
+            "median latency, more than 5.10's (the paper: than 2.6.33's)",
+            "µs",
+        ),
+        of: |evidence, e| {
+            let Some(first) = kernels(false).into_iter().next() else {
+                return Ok(vec![]);
+            };
+            let oldest = Experiment {
+                kernel: first,
+                ..e.clone()
+            };
+            let more = evidence.summary(e)?.p50 - evidence.summary(&oldest)?.p50;
+            one("", name(e.kernel.to_string()), micros(more))
+        },
+        paper: vec![
+            stated("2.6.33", 0.0),
+            stated("2.6.36", 10.0),
+            stated("3.0", 12.0),
+            stated("2.6.33-rt", 100.0),
+            stated("3.0-rt", 32.0),
+        ],
+        note: "the paper says differences only: +10 from 2.6.33 to 2.6.36, +2 to 3.0, rt +100 and +20",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::tests::{at, figure};
     use crate::claim::Verdict::{Differs, NotTestable, Reproduced};
     use crate::testing::verdict;
     use experiment::fake;
@@ -141,5 +177,18 @@ mod tests {
         );
         assert_eq!(with(|_| 40_000), Differs);
         assert_eq!(verdict(&G7, Extent::Quick, |_| vec![]), NotTestable);
+    }
+
+    #[test]
+    fn the_figure_is_relative_to_the_oldest_kernel() {
+        let kernels = figure("G7", Extent::Full, |e| match e.kernel {
+            Kernel::V5_10 => 35_000,
+            Kernel::V6_1 => 45_000,
+            kernel if kernel.rt() => 60_000,
+            _ => 48_000,
+        });
+        assert_eq!(at(&kernels, ("cangw", ""), &name("5.10")), 0.0);
+        assert_eq!(at(&kernels, ("cangw", ""), &name("6.1")), 10.0);
+        assert_eq!(at(&kernels, ("cangw", ""), &name("6.1-rt")), 25.0);
     }
 }

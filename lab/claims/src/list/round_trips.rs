@@ -8,6 +8,7 @@
 
 use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
+use crate::figure::{AxisPlace, FigureAxis, FigureValue, axis, micros};
 use crate::stats::us;
 use experiment::{
     BenchKind, Experiment, ExperimentTask, GatewayChoice, Kernel, MachineLoad, Tuning, WayPair,
@@ -86,6 +87,27 @@ pub(super) fn overhead(
 pub(super) fn shown(overhead: &OverheadTimes) -> String {
     format!("{} (worst {})", us(overhead.p50), us(overhead.max))
 }
+
+/// The section of the values that the paper states.
+pub(super) const SOURCE: &str = "drivers-2009 §3.2";
+
+/// Returns the overheads of round trips, by kind of driver.
+pub(super) fn drivers(
+    evidence: &ClaimEvidence,
+    e: &Experiment,
+    setting: String,
+    x: AxisPlace,
+) -> Result<Vec<FigureValue>, MissingEvidence> {
+    let found = overhead(evidence, e)?;
+    Ok(vec![FigureValue {
+        setting,
+        x,
+        median: micros(found.p50),
+        worst: Some(micros(found.max)),
+    }])
+}
+
+pub(super) const OVERHEAD: FigureAxis = axis("round trip less both frames' time on the bus", "µs");
 
 #[cfg(test)]
 pub(super) mod tests {
