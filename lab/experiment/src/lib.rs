@@ -27,6 +27,7 @@ pub mod figures;
 pub mod incident;
 pub mod matrix;
 pub mod measure;
+mod measurement;
 mod name;
 pub mod nested;
 mod plan;
@@ -55,5 +56,8 @@ pub use conflicts::Conflict;
 pub use experiment::with_floors;
 pub use guest::Kernel;
 pub use guest::machine::BenchKind;
+pub use measurement::{
+    GatewayUnderTest, ImageKind, Measurement, ProgramTask, SharedController, TripEnds,
+};
 pub use probe::traffic::TrafficPattern;
 pub use settings::Experiment;

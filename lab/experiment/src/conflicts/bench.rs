@@ -38,7 +38,7 @@ impl Conflicts<'_> {
         self.refuse(
             !e.log.is_at_hand(),
             &[Setting::Log],
-            "only the name of this log is known, not its frames: `cangate lab measure --log FILE` plays a log",
+            "the frames of this log are not known, only its name: `cangate lab measure --log FILE` plays a log",
         );
         self.refuse(
             e.bench != BenchKind::Timed,
@@ -55,28 +55,18 @@ impl Conflicts<'_> {
             (e.traffic != TrafficPattern::OneAtATime, Setting::Traffic),
             (e.stamp_every != 1, Setting::StampEvery),
         ];
-        for (is_set, setting) in self.done_to_frames().into_iter().chain(others) {
-            self.refuse(
-                is_set,
-                &[setting, Setting::Log],
-                "a log has its own times and identifiers, all of which the gateway passes on unchanged: leave it \
-                 out",
-            );
-        }
+        self.refuse_each(
+            self.done_to_frames().into_iter().chain(others),
+            Setting::Log,
+            "a log has its own times and identifiers, all of which the gateway passes on unchanged: leave it \
+             out",
+        );
     }
 
     /// Checks the abilities of the bench.
     pub(super) fn bench(&mut self) {
         let e = self.experiment;
         let timed = e.bench == BenchKind::Timed;
-        self.refuse(
-            !matches!(
-                e.bench,
-                BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Timed
-            ) && e.task == ExperimentTask::Gateway,
-            &[Setting::Bench],
-            "no tester is on this bench: measure on kvaser, ctucan or timed",
-        );
         self.refuse(
             e.is_fd() && e.bench == BenchKind::Kvaser,
             &[Setting::Payload, Setting::Bench],

@@ -9,7 +9,7 @@ use super::beside::{self, DATA, LoadSender, native};
 use super::error::MeasureError;
 use super::gateway::{SUMS, ask, file};
 use super::sharing::{BITCAN, INSIDE, OtherMachine, PHYSICAL, SharingMachines, tell};
-use crate::choices::{GatewayChoice, Incident, Machines, Nesting};
+use crate::choices::{Incident, Machines, Nesting};
 use crate::incident::{IncidentAftermath, RETURNED};
 use crate::settings::Experiment;
 use crate::under_test::sharing::{CALL, port};
@@ -391,15 +391,6 @@ fn of_remark(text: &str) -> Option<MachineAccount> {
         given_up,
         waiting,
     })
-}
-
-/// Returns the way and the incident, if one was requested.
-pub(super) fn wanted(experiment: &Experiment) -> Option<(Nesting, Incident)> {
-    match (&experiment.gateway, experiment.incident) {
-        (_, Incident::None) => None,
-        (GatewayChoice::Vm(nesting), incident) => Some((*nesting, incident)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
