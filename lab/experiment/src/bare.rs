@@ -177,7 +177,7 @@ fn of_bus(stamp: &BenchStamp) -> Result<BusStamp, String> {
         event: match stamp.kind {
             StampKind::Frame => {
                 let frame = stamp.frame.frame();
-                let frame = frame.ok_or_else(|| format!("{:?} is no frame", stamp.frame))?;
+                let frame = frame.ok_or_else(|| format!("{:?} is not a frame", stamp.frame))?;
                 BusEvent::Frame(frame)
             }
             StampKind::Error => BusEvent::ErrorFrame,

@@ -108,9 +108,9 @@ fn try_make<M: ByCommand + ?Sized>(
         return Err(failed(format!("{} failed in the guest", M::COMMAND)));
     }
     let printed = outcome.outputs.iter().find(|(name, _)| name == STDOUT);
-    let (_, text) = printed.ok_or_else(|| failed("it printed nothing".to_owned()))?;
+    let (_, text) = printed.ok_or_else(|| failed("its output is empty".to_owned()))?;
     let found = measurement.read(text);
-    found.map_err(|e| failed(format!("what it printed cannot be read: {e}")))
+    found.map_err(|e| failed(format!("its output cannot be read: {e}")))
 }
 
 fn spec(kernel: Kernel, cpu: Cpu, command: Vec<String>) -> GuestSpec {

@@ -17,7 +17,7 @@ pub enum ResultMismatch {
         is: String,
     },
     /// The result does not name a setting or a version.
-    #[error("it does not say its {0}")]
+    #[error("it does not contain its {0}")]
     Unsaid(String),
 }
 

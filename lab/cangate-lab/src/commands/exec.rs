@@ -121,7 +121,9 @@ impl OutputSink for JobPrinter<'_> {
 /// Parses PATH or PATH=NAME. A file whose own name contains a `=` is used as it is.
 fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
     let wrong = |words: &str| Failure::Input(format!("--file {}: {words}", text.display()));
-    let given = text.to_str().ok_or_else(|| wrong("its name is no text"))?;
+    let given = text
+        .to_str()
+        .ok_or_else(|| wrong("its name is not valid UTF-8"))?;
     let (path, name) = match given.rsplit_once('=') {
         Some((path, name)) if !text.exists() => (PathBuf::from(path), name.to_owned()),
         _ => {

@@ -140,7 +140,7 @@ impl GuestRunner for LabGuests {
 /// Ends the process: results are complete or do not exist, and QEMU ends with this process, so
 /// there is nothing to wait for.
 fn stop() -> ! {
-    eprintln!("error: stopped; what is made is kept, and the same command goes on from there");
+    eprintln!("error: interrupted; finished results are kept, run the same command to resume");
     std::process::exit(130);
 }
 

@@ -148,7 +148,7 @@ fn own_frames(results: &RunResults, row: &str) -> String {
 /// Formats the numbers of frames that a program received.
 fn received(results: &RunResults) -> String {
     let Some(said) = receiving(results) else {
-        return "the results do not say what was received\n".to_owned();
+        return "the results do not contain what was received\n".to_owned();
     };
     let exits: Vec<String> = said
         .exits

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Failure> {
         Ok(()) => writeln!(out, "  images without an operating system: can be built")?,
         Err(why) => writeln!(
             out,
-            "  images without an operating system, which `reproduce` and `gateway=baremetal` need: {why}"
+            "  images without an operating system, which `reproduce` and `--gateway baremetal` need: {why}"
         )?,
     }
     Ok(())

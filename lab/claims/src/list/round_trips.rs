@@ -74,7 +74,7 @@ pub(super) fn overhead(
     let results = evidence.results(experiment)?;
     let bus = round_trip::bus_time(results).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
-        why: "its results do not say how long the frames were on the bus".to_owned(),
+        why: "its results do not contain the frames' time on the bus".to_owned(),
     })?;
     Ok(OverheadTimes {
         p50: p50 - bus,

@@ -189,7 +189,7 @@ fn frame(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<i64, Missi
     let both = round_trip::bus_time(evidence.results(experiment)?);
     both.map(|ns| ns / 2).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
-        why: "its results do not say how long the frames were on the bus".to_owned(),
+        why: "its results do not contain the frames' time on the bus".to_owned(),
     })
 }
 
@@ -361,7 +361,7 @@ fn no_exits(
 fn uncounted(experiment: &Experiment) -> MissingEvidence {
     MissingEvidence {
         experiment: experiment.name(),
-        why: "its results do not say how often the machine was left".to_owned(),
+        why: "its results do not contain the number of the machine's exits".to_owned(),
     }
 }
 

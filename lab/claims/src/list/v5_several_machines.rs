@@ -185,7 +185,7 @@ fn others(
 ) -> Result<OtherRoundTrips, MissingEvidence> {
     beside(evidence.results(experiment)?).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
-        why: "its results do not say what the other machines did".to_owned(),
+        why: "its results do not contain the figures of the other machines".to_owned(),
     })
 }
 

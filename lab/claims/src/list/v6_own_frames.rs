@@ -80,7 +80,7 @@ pub(super) fn own(
     };
     let results = evidence.results(experiment)?;
     let frame = round_trip::own_frame(results)
-        .ok_or_else(|| missing("its results do not say how long a frame was on the bus"))?;
+        .ok_or_else(|| missing("its results do not contain the frame's time on the bus"))?;
     let all: Vec<i64> = results.latencies(None).collect();
     let least = all
         .iter()

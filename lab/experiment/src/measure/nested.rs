@@ -1,10 +1,10 @@
 //! Round trips of a program in an inner machine (virtualization-2015 §5.1, Fig. 3).
 //!
 //! The program under test asks on a controller of the bus: natively, or in an inner machine by one
-//! of the ways of [`Nesting`](crate::Nesting). Another node of the bus answers: a program next to the hypervisor's
-//! programs, with the highest priority of all, so that it answers as it would on a machine of its
-//! own. It is the same for all ways, and the time that one way adds to another is in the round trip
-//! once for sending and once for receiving.
+//! of the ways of [`Nesting`](crate::Nesting). Another node of the bus answers: a program next to
+//! the hypervisor's programs, with the highest priority of all, so that it answers as it would on a
+//! machine of its own. It is the same for all ways, and the time that one way adds to another is in
+//! the round trip once for sending and once for receiving.
 
 use super::beside::{MomentSpan, RunningSenders, asks};
 use super::error::MeasureError;
