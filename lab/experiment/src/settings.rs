@@ -106,9 +106,10 @@ macro_rules! any_value {
     ($type:ty) => {
         <$type as crate::arbitrary::AnyValue>::any()
     };
-    ($type:ty, $range:expr) => {
-        proptest::strategy::Strategy::boxed($range)
-    };
+    ($type:ty, $range:expr) => {{
+        let range: std::ops::RangeInclusive<$type> = $range;
+        proptest::strategy::Strategy::boxed(range)
+    }};
 }
 
 /// Defines the settings: for each its text; variant, name, placeholder, [`Mention`] and [`Absent`];
