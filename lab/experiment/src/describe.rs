@@ -119,4 +119,23 @@ mod tests {
         let why = is_of(&RunDescription::default(), &e, &[]).unwrap_err();
         assert_eq!(why, ResultMismatch::Unsaid("kernel".to_owned()));
     }
+
+    #[test]
+    fn results_from_before_a_setting_have_its_default() {
+        let e = Experiment {
+            frames: 7,
+            ..Experiment::default()
+        };
+        let mut first = RunDescription::default();
+        describe(&mut first, &e, &[]);
+        let added = |name: &str| {
+            let mut settings = Setting::ALL.iter().map(|s| s.definition());
+            settings.any(|s| s.name == name && s.absent == Absent::Default)
+        };
+        first.more.retain(|(name, _)| !added(name));
+        assert_eq!(first.more.len(), 16, "the settings of the first results");
+        assert_eq!(experiment_of(&first), Some(e));
+        first.more.remove(0);
+        assert_eq!(experiment_of(&first), None);
+    }
 }
