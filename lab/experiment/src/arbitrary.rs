@@ -41,17 +41,10 @@ impl AnyValue for BenchKind {
 
 impl AnyValue for GatewayChoice {
     fn any() -> BoxedStrategy<Self> {
+        let ways = WayPair::all().collect::<Vec<_>>();
         prop_oneof![
-            Just(Self::Cangw),
-            Just(Self::None),
-            Just(Self::Ideal),
-            prop::sample::select(WayPair::all().collect::<Vec<_>>()).prop_map(Self::User),
-            Just(Self::OwnRules),
-            Just(Self::Bpf),
-            prop::bool::ANY.prop_map(|irq| Self::Direct { irq }),
-            Just(Self::Chardev),
-            prop::bool::ANY.prop_map(|irq| Self::Baremetal { irq }),
-            Just(Self::BaremetalIdeal),
+            prop::sample::select(Self::PLAIN.to_vec()),
+            prop::sample::select(ways).prop_map(Self::User),
             Nesting::any().prop_map(Self::Vm),
         ]
         .boxed()

@@ -59,6 +59,21 @@ pub enum GatewayChoice {
 }
 
 impl GatewayChoice {
+    /// The gateways whose word has no part that varies.
+    pub(crate) const PLAIN: [Self; 11] = [
+        Self::Cangw,
+        Self::OwnRules,
+        Self::Bpf,
+        Self::Direct { irq: false },
+        Self::Direct { irq: true },
+        Self::Chardev,
+        Self::Baremetal { irq: false },
+        Self::Baremetal { irq: true },
+        Self::BaremetalIdeal,
+        Self::Ideal,
+        Self::None,
+    ];
+
     /// Returns whether the data path is can-gw, whichever program adds its rules.
     #[must_use]
     pub const fn by_rules(&self) -> bool {
@@ -86,15 +101,7 @@ impl GatewayChoice {
         match self {
             Self::OwnRules => Some("can-gw"),
             Self::Bpf => Some("bpf"),
-            Self::Cangw
-            | Self::User(_)
-            | Self::Ideal
-            | Self::None
-            | Self::Direct { .. }
-            | Self::Chardev
-            | Self::Baremetal { .. }
-            | Self::Vm(_)
-            | Self::BaremetalIdeal => None,
+            _ => None,
         }
     }
 }
@@ -189,20 +196,12 @@ impl FromStr for GatewayChoice {
         if let Some(nesting) = text.strip_prefix("vm:") {
             return Ok(Self::Vm(nesting.parse()?));
         }
-        match (text, text.strip_prefix("user:")) {
-            ("cangw", _) => Ok(Self::Cangw),
-            ("ideal", _) => Ok(Self::Ideal),
-            ("none", _) => Ok(Self::None),
-            ("can-gw", _) => Ok(Self::OwnRules),
-            ("bpf", _) => Ok(Self::Bpf),
-            ("direct", _) => Ok(Self::Direct { irq: false }),
-            ("direct:irq", _) => Ok(Self::Direct { irq: true }),
-            ("chardev", _) => Ok(Self::Chardev),
-            ("baremetal", _) => Ok(Self::Baremetal { irq: false }),
-            ("baremetal:irq", _) => Ok(Self::Baremetal { irq: true }),
-            ("baremetal:ideal", _) => Ok(Self::BaremetalIdeal),
-            (_, Some(ways)) => Ok(Self::User(ways.parse()?)),
-            _ => Err(WordError::unknown::<Self>(text)),
+        if let Some(ways) = text.strip_prefix("user:") {
+            return Ok(Self::User(ways.parse()?));
         }
+        let mut plain = Self::PLAIN.into_iter();
+        plain
+            .find(|gateway| gateway.to_string() == text)
+            .ok_or_else(|| WordError::unknown::<Self>(text))
     }
 }
