@@ -5,7 +5,6 @@
 
 mod cli;
 mod commands;
-mod log_lines;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -18,11 +17,5 @@ fn main() -> ExitCode {
         }
         Err(end) => end.exit(),
     };
-    // Warnings of the dependencies, on standard error: standard output may be a guest's.
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
-        .event_format(log_lines::LogLines)
-        .init();
     commands::run(cli)
 }

@@ -276,6 +276,52 @@ impl FigurePlan {
     }
 }
 
+/// Returns an axis.
+pub(crate) const fn axis(title: &'static str, unit: &'static str) -> FigureAxis {
+    FigureAxis { title, unit }
+}
+
+/// Returns one value without a worst case.
+pub(crate) fn one(
+    setting: impl Into<String>,
+    x: AxisPlace,
+    median: f64,
+) -> Result<Vec<FigureValue>, MissingEvidence> {
+    Ok(vec![FigureValue {
+        setting: setting.into(),
+        x,
+        median,
+        worst: None,
+    }])
+}
+
+/// Returns the place of a number.
+pub(crate) fn number(n: impl Into<f64>) -> AxisPlace {
+    AxisPlace::Number(n.into())
+}
+
+/// Returns the place of a name.
+pub(crate) fn name(text: impl Into<String>) -> AxisPlace {
+    AxisPlace::Name(text.into())
+}
+
+/// Plans a figure of latency profiles, whose series are given by `of`.
+pub(crate) const fn profile(
+    title: &'static str,
+    of: fn(&ClaimEvidence, &Experiment) -> Result<Vec<FigureValue>, MissingEvidence>,
+    paper: Vec<StatedValue>,
+) -> FigurePlan {
+    FigurePlan {
+        title,
+        form: FigureForm::Profile,
+        x: LATENCY,
+        y: axis("frames with this latency or more", "frames"),
+        of,
+        paper,
+        note: "",
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use crate::claim::Claim;
@@ -286,6 +332,13 @@ pub(crate) mod tests {
     use experiment::{Experiment, fake};
 
     use super::*;
+
+    /// Returns the median of a series, by its gateway and setting, at a place.
+    pub(crate) fn at(figure: &ClaimFigure, series: (&str, &str), x: &AxisPlace) -> f64 {
+        let of = |s: &&FigureSeries| (s.gateway.as_str(), s.setting.as_str()) == series;
+        let series = figure.series.iter().find(of).unwrap();
+        series.points.iter().find(|p| p.x == *x).unwrap().median
+    }
 
     /// Returns the figure of a claim where each experiment has this latency, ns.
     pub(crate) fn figure(id: &str, extent: Extent, of: impl Fn(&Experiment) -> u64) -> ClaimFigure {

@@ -29,15 +29,14 @@ pub(crate) fn overrun(extent: Extent, path: DataPath) -> Experiment {
 }
 
 /// Returns the lab's kernels in order: those with PREEMPT_RT, or their plain twins.
-pub(crate) fn kernels(rt: bool) -> Vec<String> {
-    let of_kind = Kernel::all().filter(|kernel| kernel.rt() == rt);
-    of_kind.map(|kernel| kernel.to_string()).collect()
+pub(crate) fn kernels(rt: bool) -> Vec<Kernel> {
+    Kernel::all().filter(|kernel| kernel.rt() == rt).collect()
 }
 
 /// Returns the simple gateway on a kernel.
-pub(crate) fn on_kernel(extent: Extent, path: DataPath, kernel: &str) -> Experiment {
+pub(crate) fn on_kernel(extent: Extent, path: DataPath, kernel: Kernel) -> Experiment {
     path.of(Experiment {
-        kernel: kernel.to_owned(),
+        kernel,
         ..simple(extent)
     })
 }

@@ -68,7 +68,7 @@ fn the_papers_matrix_is_whole() {
             bench: e.bench,
             cpu: e.cpu,
             frames: e.frames,
-            kernel: e.kernel.clone(),
+            kernel: e.kernel,
             load: e.load,
             traffic: e.traffic,
             ..Experiment::default()
@@ -118,7 +118,7 @@ fn the_matrix_of_drivers_has_what_its_claims_need() {
     let ids = ["D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "O15"];
     has_what_they_need("drivers-2009.toml", &ids);
     let all = read(&folder().join("drivers-2009.toml")).experiments;
-    let kernels: BTreeSet<_> = all.iter().map(|e| e.kernel.as_str()).collect();
+    let kernels: BTreeSet<_> = all.iter().map(|e| e.kernel).collect();
     assert_eq!(kernels.len(), 8);
 }
 

@@ -1,7 +1,7 @@
 //! The guest's agent in the form that experiments need: its tasks are experiments.
 
-use crate::experiment::Experiment;
 use crate::measure::{self, MeasureError, PreparedGuest};
+use crate::settings::Experiment;
 use guest::agent::{AgentTasks, JobOutputs};
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,10 +1,10 @@
 //! An experiment without an operating system: on the host, from its settings to an image and its
 //! task, and from the image's output to a guest's outcome.
 
-use crate::choices::GatewayChoice;
-use crate::experiment::Experiment;
 use crate::measure::{self, MeasureError};
+use crate::measurement::{ImageKind, Measurement};
 use crate::plan::bit_rate;
+use crate::settings::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::trial::RESULTS;
 use crate::under_test::{self, interfaces};
@@ -29,9 +29,13 @@ pub struct ImageInput {
 /// [`MeasureError`]: the tester's plan is not valid.
 pub fn given(experiment: &Experiment) -> Result<ImageInput, MeasureError> {
     let setup = measure::setup(experiment)?;
-    let drive = match experiment.gateway {
-        GatewayChoice::Baremetal { irq: true } => DriveMode::Interrupt,
-        _ => DriveMode::Poll,
+    let Measurement::Image(image) = experiment.measurement()? else {
+        let why = format!("{} is not an image", experiment.gateway);
+        return Err(MeasureError::Run(why));
+    };
+    let drive = match image {
+        ImageKind::Interrupt => DriveMode::Interrupt,
+        ImageKind::Polling | ImageKind::Ideal => DriveMode::Poll,
     };
     let ports = (0..)
         .zip(interfaces(experiment))
@@ -43,7 +47,7 @@ pub fn given(experiment: &Experiment) -> Result<ImageInput, MeasureError> {
     let frames = setup.plan.frames(bit_rate(experiment)?);
     let frames = frames.map_err(tester::Error::Plan)?;
     let task = BenchTask {
-        ideal: experiment.gateway == GatewayChoice::BaremetalIdeal,
+        ideal: image == ImageKind::Ideal,
         pattern: match experiment.traffic {
             TrafficPattern::OneAtATime => TaskPattern::OneAtATime,
             TrafficPattern::Flood | TrafficPattern::Load(_) | TrafficPattern::Period(_) => {
@@ -173,7 +177,7 @@ fn of_bus(stamp: &BenchStamp) -> Result<BusStamp, String> {
         event: match stamp.kind {
             StampKind::Frame => {
                 let frame = stamp.frame.frame();
-                let frame = frame.ok_or_else(|| format!("{:?} is no frame", stamp.frame))?;
+                let frame = frame.ok_or_else(|| format!("{:?} is not a frame", stamp.frame))?;
                 BusEvent::Frame(frame)
             }
             StampKind::Error => BusEvent::ErrorFrame,
@@ -186,6 +190,7 @@ fn of_bus(stamp: &BenchStamp) -> Result<BusStamp, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choices::GatewayChoice;
 
     fn experiment() -> Experiment {
         Experiment {

@@ -5,13 +5,14 @@
 
 use crate::by_command::ByCommand;
 use crate::choices::Cpu;
+use guest::Kernel;
 use serde::{Deserialize, Serialize};
 
 /// The parameters of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BurstMeasurement {
     /// The guest's kernel.
-    pub kernel: String,
+    pub kernel: Kernel,
     /// Its processor.
     pub cpu: Cpu,
     /// The maximum number of frames of a burst.
@@ -49,8 +50,8 @@ impl ByCommand for BurstMeasurement {
         format!("syscalls_{}_{cpu}_{}.json", self.kernel, self.most)
     }
 
-    fn kernel(&self) -> &str {
-        &self.kernel
+    fn kernel(&self) -> Kernel {
+        self.kernel
     }
 
     fn cpu(&self) -> Cpu {
@@ -80,7 +81,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = ResultStore::open(dir.path()).unwrap();
         let bursts = BurstMeasurement {
-            kernel: "6.1".to_owned(),
+            kernel: Kernel::V6_1,
             cpu: Cpu::Pc,
             most: 2,
         };

@@ -8,7 +8,7 @@ use crate::spec::BITRATE;
 use crate::store::{ResultStore, StoreError};
 use crate::trial::{FailedGuest, GuestRunner, TrialError};
 use guest::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
-use guest::with_causes;
+use guest::{Kernel, with_causes};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub trait ByCommand {
     fn name(&self) -> String;
 
     /// Returns the guest's kernel.
-    fn kernel(&self) -> &str;
+    fn kernel(&self) -> Kernel;
 
     /// Returns the guest's processor.
     fn cpu(&self) -> Cpu;
@@ -108,14 +108,14 @@ fn try_make<M: ByCommand + ?Sized>(
         return Err(failed(format!("{} failed in the guest", M::COMMAND)));
     }
     let printed = outcome.outputs.iter().find(|(name, _)| name == STDOUT);
-    let (_, text) = printed.ok_or_else(|| failed("it printed nothing".to_owned()))?;
+    let (_, text) = printed.ok_or_else(|| failed("its output is empty".to_owned()))?;
     let found = measurement.read(text);
-    found.map_err(|e| failed(format!("what it printed cannot be read: {e}")))
+    found.map_err(|e| failed(format!("its output cannot be read: {e}")))
 }
 
-fn spec(kernel: &str, cpu: Cpu, command: Vec<String>) -> GuestSpec {
+fn spec(kernel: Kernel, cpu: Cpu, command: Vec<String>) -> GuestSpec {
     GuestSpec {
-        kernel: kernel.to_owned(),
+        kernel,
         bench: BenchKind::Vcan,
         controller: cpu.controller(),
         bitrate: BITRATE,
@@ -144,7 +144,7 @@ pub(crate) mod printing {
     pub(crate) struct PrintingMachine(pub(crate) &'static str);
 
     impl GuestRunner for PrintingMachine {
-        fn versions(&self, _: &str) -> Result<Vec<(String, String)>, guest::Error> {
+        fn versions(&self, _: Kernel) -> Result<Vec<(String, String)>, guest::Error> {
             Ok(fake::versions())
         }
 

@@ -1,7 +1,6 @@
 //! The description of a result: the requested settings, and the versions that it was made with.
 
-use crate::experiment::Experiment;
-use crate::settings::Setting;
+use crate::settings::{Absent, Experiment, Setting};
 use probe::RunDescription;
 
 /// The reason why a result belongs to something else.
@@ -18,7 +17,7 @@ pub enum ResultMismatch {
         is: String,
     },
     /// The result does not name a setting or a version.
-    #[error("it does not say its {0}")]
+    #[error("it does not contain its {0}")]
     Unsaid(String),
 }
 
@@ -89,19 +88,7 @@ pub fn experiment_of(description: &RunDescription) -> Option<Experiment> {
     for &setting in Setting::ALL {
         match description.more.iter().find(|(n, _)| n == setting.name()) {
             Some((_, word)) => setting.apply(&mut experiment, word).ok()?,
-            // Results from before this setting existed.
-            None if matches!(
-                setting,
-                Setting::Task
-                    | Setting::Tuning
-                    | Setting::ExitCost
-                    | Setting::Machines
-                    | Setting::Others
-                    | Setting::Order
-                    | Setting::Budget
-                    | Setting::Incident
-                    | Setting::Log
-            ) => {}
+            None if setting.definition().absent == Absent::Default => {}
             None => return None,
         }
     }
@@ -131,5 +118,24 @@ mod tests {
         assert_eq!(why.to_string(), "version qemu was 11, and is 12");
         let why = is_of(&RunDescription::default(), &e, &[]).unwrap_err();
         assert_eq!(why, ResultMismatch::Unsaid("kernel".to_owned()));
+    }
+
+    #[test]
+    fn results_from_before_a_setting_have_its_default() {
+        let e = Experiment {
+            frames: 7,
+            ..Experiment::default()
+        };
+        let mut first = RunDescription::default();
+        describe(&mut first, &e, &[]);
+        let added = |name: &str| {
+            let mut settings = Setting::ALL.iter().map(|s| s.definition());
+            settings.any(|s| s.name == name && s.absent == Absent::Default)
+        };
+        first.more.retain(|(name, _)| !added(name));
+        assert_eq!(first.more.len(), 16, "the settings of the first results");
+        assert_eq!(experiment_of(&first), Some(e));
+        first.more.remove(0);
+        assert_eq!(experiment_of(&first), None);
     }
 }

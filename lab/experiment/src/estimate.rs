@@ -1,6 +1,6 @@
 //! Estimate of the time that many experiments will take, based on those already made.
 
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::trial::{GuestRunner, RESULTS};
 use frame::CanId;
-use guest::GuestOutcome;
 use guest::machine::{GuestJob, GuestSpec};
+use guest::{GuestOutcome, Kernel};
 use probe::{FrameRecord, IncomingFrame, RunResults, SentCopy, Status};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,7 +130,7 @@ impl FakeMachine {
 }
 
 impl GuestRunner for FakeMachine {
-    fn versions(&self, _: &str) -> Result<Vec<(String, String)>, guest::Error> {
+    fn versions(&self, _: Kernel) -> Result<Vec<(String, String)>, guest::Error> {
         Ok(self.versions.clone())
     }
 

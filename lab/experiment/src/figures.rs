@@ -1,6 +1,6 @@
 //! A summary of the results of an experiment.
 
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use probe::{FrameRecord, LatencyProfile, RunResults, Status};
 use serde::Serialize;
 
@@ -92,7 +92,7 @@ impl ExperimentFigures {
             reordered: reordered(records),
             duplicated,
             unexpected,
-            time: if experiment.real_time {
+            time: if experiment.is_real_time() {
                 "real"
             } else {
                 "virtual"

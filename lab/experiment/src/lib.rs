@@ -27,6 +27,7 @@ pub mod figures;
 pub mod incident;
 pub mod matrix;
 pub mod measure;
+mod measurement;
 mod name;
 pub mod nested;
 mod plan;
@@ -46,12 +47,17 @@ pub mod under_test;
 pub use agent::ExperimentAgent;
 pub use by_command::{ByCommand, STDOUT};
 pub use choices::{
-    Boot, Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, Incident, LogError, LogSide,
-    LogTraffic, MachineLoad, MachineOrder, Machines, ModifyChoice, Nesting, OtherTraffic,
-    PAPER_NAMES, Priority, ReceiveChoice, TransmitChoice, Tuning, VirtualKind, WayPair,
+    Boot, ClockChoice, Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, Incident,
+    LogError, LogSide, LogTraffic, MachineLoad, MachineOrder, Machines, ModifyChoice, Nesting,
+    OtherTraffic, PAPER_NAMES, Priority, ReceiveChoice, TransmitChoice, Tuning, VirtualKind,
+    WayPair,
 };
 pub use conflicts::Conflict;
-pub use experiment::{Experiment, with_floors};
+pub use experiment::with_floors;
 pub use guest::Kernel;
 pub use guest::machine::BenchKind;
+pub use measurement::{
+    GatewayUnderTest, ImageKind, Measurement, ProgramTask, SharedController, TripEnds,
+};
 pub use probe::traffic::TrafficPattern;
+pub use settings::Experiment;

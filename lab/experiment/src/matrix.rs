@@ -3,7 +3,7 @@
 //!
 //! The format is described in docs/reproduction.md.
 
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::settings::{Setting, SettingError};
 use config::{Diagnostic, Diagnostics, SourceText, TomlDocument, TomlTable, TomlValue};
 use std::collections::BTreeSet;
@@ -77,7 +77,7 @@ fn block(
     for mut rule in table.tables("exclude", "exclude", found) {
         let axes = axes(&mut rule, found);
         if axes.is_empty() {
-            let text = "an empty exclude leaves nothing";
+            let text = "an empty exclude would leave out all experiments";
             found.push(Diagnostic::error(rule.span(), text));
         }
         rule.finish(found);
@@ -120,7 +120,7 @@ fn axes(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Vec<Axis> {
         };
         let values = value.one_or_list();
         if values.is_empty() {
-            let message = format!("`{setting}` is an empty list, and makes no experiment");
+            let message = format!("`{setting}` is an empty list, which gives no experiment");
             value.wrong(message, "leave it out, or give it a value", found);
         }
         let words = values.iter().filter_map(|v| word(setting, v, found));
@@ -174,8 +174,8 @@ fn add(
     let sizes = axes.iter().map(|(_, words)| words.len());
     let size = sizes.fold(1usize, usize::saturating_mul);
     if size.saturating_add(all.len()) > MOST_EXPERIMENTS {
-        let text = format!("{place} makes {size} experiments; a file may have {MOST_EXPERIMENTS}");
-        found.push(Diagnostic::error(span.clone(), text).hint("make several files of it"));
+        let text = format!("{place} gives {size} experiments; a file may have {MOST_EXPERIMENTS}");
+        found.push(Diagnostic::error(span.clone(), text).hint("split it into several files"));
         return;
     }
     let mut rows = vec![Experiment::default()];
@@ -196,7 +196,7 @@ fn add(
     let wrong: Vec<_> = rows.iter().filter_map(|row| row.check().err()).collect();
     if let Some(conflict) = wrong.first().and_then(|all| all.first()) {
         let text = format!(
-            "{place}: {} of its {} experiments cannot be made: {conflict}",
+            "{place}: {} of its {} experiments cannot be run: {conflict}",
             wrong.len(),
             rows.len()
         );
@@ -266,13 +266,13 @@ mod tests {
         assert!(text.contains("[[matrix]]"), "{text}");
         let text = errors("[[matrix]]\nname = \"loads\"\ntraffic = [\"load:50\", \"flood\"]\n");
         assert!(
-            text.contains("matrix `loads`: 1 of its 2 experiments cannot be made: --traffic load:50 --bench kvaser"),
+            text.contains("matrix `loads`: 1 of its 2 experiments cannot be run: --traffic load:50 --bench kvaser"),
             "{text}"
         );
         let text = errors("[[matrix]]\nseed = []\n");
         assert!(text.contains("empty list"), "{text}");
         assert!(errors("[[matrix]]\nseed = 1.5\n").contains("whole number"));
-        assert!(errors("[[matrix]]\nexclude = [{}]\n").contains("leaves nothing"));
+        assert!(errors("[[matrix]]\nexclude = [{}]\n").contains("leave out all"));
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! The unique name of an experiment, the command that runs it, and its title.
 
-use crate::choices::{Boot, ExperimentTask, Priority, Tuning};
-use crate::experiment::Experiment;
-use crate::settings::Setting;
+use crate::choices::{ExperimentTask, checksum};
+use crate::settings::{Experiment, Mention, Setting};
 
 impl Experiment {
     /// Returns its name, which is different for every experiment and fit for a file: kernel, bench,
@@ -11,61 +10,45 @@ impl Experiment {
     #[must_use]
     pub fn name(&self) -> String {
         let default = Self::default();
-        let mut name = String::new();
-        for &setting in Setting::ALL {
-            let word = setting
-                .word(self)
-                .replace([':', '='], "-")
-                .replace('+', "--");
-            match setting {
-                Setting::Kernel => name.push_str(&word),
-                Setting::Payload => name.push_str(&format!("_{word}B")),
-                Setting::Frames => name.push_str(&format!("_{word}f")),
-                _ if setting.always_named() => name.push_str(&format!("_{word}")),
-                _ if word == setting.word(&default).replace(':', "-") => {}
-                _ => name.push_str(&format!("_{setting}-{word}")),
+        let part = |&setting: &Setting| {
+            let word = setting.word(self);
+            let plain = word.replace([':', '='], "-").replace('+', "--");
+            match setting.definition().mention {
+                Mention::Always(unit) => Some(format!("{plain}{unit}")),
+                _ if word == setting.word(&default) => None,
+                _ => Some(format!("{setting}-{plain}")),
             }
-        }
-        shortened(name)
+        };
+        let parts: Vec<_> = Setting::ALL.iter().filter_map(part).collect();
+        shortened(parts.join("_"))
     }
 
     /// Returns the command line of `lab measure` that runs it.
     #[must_use]
     pub fn command(&self) -> String {
         let default = Self::default();
-        let mut line = "cangate lab measure".to_owned();
-        for (setting, word) in self.settings() {
+        let part = |(setting, word): (Setting, String)| {
+            let is_set = word != setting.word(&default);
+            let option = format!("--{setting} {word}");
             match setting {
-                Setting::Clock if self.real_time => line.push_str(" --real-time"),
-                Setting::Clock => {}
-                Setting::StampEvery if self.stamp_every == 1 => {}
-                Setting::Priority if self.priority == Priority::Gateway => {}
-                Setting::Boot if self.boot == Boot::default() => {}
-                Setting::Task if self.task == ExperimentTask::Gateway => {}
-                Setting::Tuning if self.tuning == Tuning::default() => {}
-                Setting::Machines
-                | Setting::Others
-                | Setting::Order
-                | Setting::Budget
-                | Setting::Incident
-                    if word == setting.word(&default) => {}
                 // These settings are those of the log.
-                Setting::Traffic | Setting::Payload | Setting::Frames if self.log.is_some() => {}
-                Setting::Log => {
-                    if let Some(name) = self.log.name() {
-                        line.push_str(&format!(" --log {name}"));
-                    }
-                }
-                _ => line.push_str(&format!(" --{setting} {word}")),
+                Setting::Traffic | Setting::Payload | Setting::Frames if self.log.is_some() => None,
+                Setting::Log => self.log.name().map(|name| format!("--log {name}")),
+                Setting::Clock => self.is_real_time().then(|| "--real-time".to_owned()),
+                _ => match setting.definition().mention {
+                    Mention::Always(_) | Mention::NameTitle | Mention::Name => Some(option),
+                    Mention::Changed | Mention::Worded => is_set.then_some(option),
+                },
             }
-        }
-        line
+        };
+        let parts: Vec<_> = self.settings().into_iter().filter_map(part).collect();
+        format!("cangate lab measure {}", parts.join(" "))
     }
 
     /// Returns its title, for people.
     #[must_use]
     pub fn title(&self) -> String {
-        let default = Experiment::default();
+        let default = Self::default();
         let task = match self.task {
             ExperimentTask::Gateway => "",
             ExperimentTask::RoundTrip => "round trips, ",
@@ -80,27 +63,15 @@ impl Experiment {
             "{task}{} on {}, {} bench, {traffic}, load {}, {} B",
             self.gateway, self.kernel, self.bench, self.load, self.payload
         );
-        for setting in [
-            Setting::Filters,
-            Setting::Modify,
-            Setting::Hops,
-            Setting::Cpu,
-            Setting::Priority,
-            Setting::Tuning,
-            Setting::Boot,
-            Setting::Machines,
-            Setting::Others,
-            Setting::Order,
-            Setting::Budget,
-            Setting::Incident,
-            Setting::StampEvery,
-        ] {
-            let word = setting.word(self);
-            if word != setting.word(&default) {
+        for (setting, word) in self.settings() {
+            let mention = setting.definition().mention;
+            if matches!(mention, Mention::NameTitle | Mention::Changed)
+                && word != setting.word(&default)
+            {
                 title.push_str(&format!(", {setting} {word}"));
             }
         }
-        if self.real_time {
+        if self.is_real_time() {
             title.push_str(", real time");
         }
         title
@@ -109,13 +80,6 @@ impl Experiment {
 
 /// The longest name, bytes: Linux's NAME_MAX, with room for the additions of a store.
 const LONGEST: usize = 255 - 20;
-
-/// Returns the FNV-1a hash, 64 bits: it is the same on every machine and with every compiler.
-pub(crate) fn checksum(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
 
 /// Shortens a name that is too long for a file, with a checksum in place of its end.
 fn shortened(name: String) -> String {

@@ -1,7 +1,7 @@
 //! The tester's plan for an experiment.
 
 use crate::choices::LogSide;
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::under_test::sent_id;
 use frame::flags;

@@ -1,7 +1,7 @@
 //! Preparations that take long enough for a prepared guest to be worth saving.
 
-use crate::choices::{GatewayChoice, Incident, LogTraffic, MachineLoad, Machines, OtherTraffic};
-use crate::experiment::Experiment;
+use crate::choices::{GatewayChoice, Incident, LogTraffic, MachineLoad, OtherTraffic};
+use crate::settings::Experiment;
 use crate::under_test;
 use probe::traffic::TrafficPattern;
 
@@ -37,12 +37,11 @@ fn preparation(experiment: &Experiment) -> Option<String> {
 pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
     let text = preparation(experiment)?;
     // Above 8 bytes routes are those of FD frames; a budget can be in the gateway's configuration.
-    let machines = experiment.machines;
     let choices = [
         (2, 0),
         (experiment.payload, 0),
-        (2, machines.budget),
-        (experiment.payload, machines.budget),
+        (2, experiment.budget),
+        (experiment.payload, experiment.budget),
     ];
     let plain = choices.map(|(payload, budget)| Experiment {
         traffic: TrafficPattern::OneAtATime,
@@ -54,12 +53,9 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
         stamp_every: 1,
         exit_cost: 0,
         // Other machines exist, and are silent.
-        machines: Machines {
-            others: OtherTraffic::Flood,
-            budget,
-            incident: Incident::None,
-            ..machines
-        },
+        others: OtherTraffic::Flood,
+        budget,
+        incident: Incident::None,
         ..experiment.clone()
     });
     let same = |plain: &Experiment| preparation(plain).as_ref() == Some(&text);

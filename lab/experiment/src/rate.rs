@@ -4,10 +4,10 @@
 //! at which loss begins. The search is a function of the results of the attempts, so that a folder
 //! with these results continues where it was left, and gives the same rate again without any guest.
 
-use crate::experiment::Experiment;
 use crate::figures::{ExperimentFigures, LatencyFigures, latencies};
 use crate::plan::{bit_rate, plan};
 use crate::schedule::{ScheduleError, ScheduleTally};
+use crate::settings::Experiment;
 use crate::store::StoredResult;
 use crate::trial::FailedGuest;
 use frame::wire;

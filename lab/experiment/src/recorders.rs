@@ -3,13 +3,14 @@
 
 use crate::by_command::ByCommand;
 use crate::choices::Cpu;
+use guest::Kernel;
 use serde::{Deserialize, Serialize};
 
 /// The parameters of a measurement: 32 virtual interfaces, each recorder at each rate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecorderMeasurement {
     /// The guest's kernel.
-    pub kernel: String,
+    pub kernel: Kernel,
     /// Its processor.
     pub cpu: Cpu,
     /// Frames per second over all interfaces.
@@ -59,8 +60,8 @@ impl ByCommand for RecorderMeasurement {
         )
     }
 
-    fn kernel(&self) -> &str {
-        &self.kernel
+    fn kernel(&self) -> Kernel {
+        self.kernel
     }
 
     fn cpu(&self) -> Cpu {
@@ -98,7 +99,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = ResultStore::open(dir.path()).unwrap();
         let recorders = RecorderMeasurement {
-            kernel: "6.1".to_owned(),
+            kernel: Kernel::V6_1,
             cpu: Cpu::Pc,
             rates: vec![1000, 2000],
             frames: 10,

@@ -1,12 +1,14 @@
 //! Runs many experiments, several guests at a time: existing results are not made again, failures
 //! are recorded, and it can be stopped at any moment.
 
-use crate::experiment::Experiment;
 use crate::figures::ExperimentFigures;
+use crate::settings::Experiment;
 use crate::store::{ResultStore, StaleReason, StoreError, StoredResult};
 use crate::trial::{self, FailedGuest, GuestRunner, TrialError};
+use guest::Kernel;
 use probe::RunResults;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -72,7 +74,7 @@ enum WorkerMessage {
 }
 
 /// The versions of each kernel in use.
-pub type Versions = BTreeMap<String, Vec<(String, String)>>;
+pub type Versions = BTreeMap<Kernel, Vec<(String, String)>>;
 
 /// Returns the versions of the kernels in use; this may fetch them.
 ///
@@ -84,9 +86,8 @@ pub fn versions(
 ) -> Result<Versions, ScheduleError> {
     let mut versions = Versions::new();
     for e in experiments {
-        if !versions.contains_key(&e.kernel) {
-            let of = machine.versions(&e.kernel)?;
-            versions.insert(e.kernel.clone(), of);
+        if let Entry::Vacant(entry) = versions.entry(e.kernel) {
+            entry.insert(machine.versions(e.kernel)?);
         }
     }
     Ok(versions)

@@ -1,8 +1,8 @@
 //! The guest that an experiment needs.
 
 use crate::choices::{GatewayChoice, MOST_FILTERS, MachineLoad};
-use crate::experiment::Experiment;
 use crate::preparation;
+use crate::settings::Experiment;
 use guest::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub const DATA_BITRATE: u32 = 4_000_000;
 /// Returns the guest that an experiment needs.
 #[must_use]
 pub fn spec(experiment: &Experiment) -> GuestSpec {
-    let time = if experiment.real_time {
+    let time = if experiment.is_real_time() {
         TimeMode::Real
     } else {
         TimeMode::Virtual {
@@ -22,7 +22,7 @@ pub fn spec(experiment: &Experiment) -> GuestSpec {
         }
     };
     GuestSpec {
-        kernel: experiment.kernel.clone(),
+        kernel: experiment.kernel,
         bench: experiment.bench,
         controller: experiment.cpu.controller(),
         bitrate: BITRATE,
@@ -65,7 +65,7 @@ const MANY_FRAMES: u32 = 65_536;
 fn memory(experiment: &Experiment) -> u32 {
     if let GatewayChoice::Vm(nesting) = experiment.gateway {
         let beside = if nesting.has_machines() {
-            experiment.machines.beside()
+            experiment.sharing().beside()
         } else {
             0
         };
@@ -84,7 +84,7 @@ fn memory(experiment: &Experiment) -> u32 {
 /// a busy host with several guests per core needs.
 fn timeout(experiment: &Experiment) -> Duration {
     let rules = experiment.filters.count().unwrap_or(0);
-    let machines = u32::from(experiment.machines.beside()) * 300;
+    let machines = u32::from(experiment.sharing().beside()) * 300;
     Duration::from_secs(600 + u64::from(experiment.frames / 10 + rules / 10 + machines))
 }
 

@@ -5,7 +5,7 @@
 //! one process at a time writes into a folder; any number may read.
 
 use crate::describe::{ResultMismatch, is_of};
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::trial::FailedGuest;
 use probe::RunResults;
 use probe::results::ReadError;

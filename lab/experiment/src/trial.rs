@@ -1,11 +1,11 @@
 //! Running one experiment: from its settings to a guest, and from the guest's output to results.
 
 use crate::describe::describe;
-use crate::experiment::Experiment;
 use crate::registers;
+use crate::settings::Experiment;
 use crate::spec::spec;
 use guest::machine::GuestSpec;
-use guest::{GuestOutcome, with_causes};
+use guest::{GuestOutcome, Kernel, with_causes};
 use probe::RunResults;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub trait GuestRunner: Sync {
     ///
     /// # Errors
     /// No guest can be run.
-    fn versions(&self, kernel: &str) -> Result<Vec<(String, String)>, guest::Error>;
+    fn versions(&self, kernel: Kernel) -> Result<Vec<(String, String)>, guest::Error>;
 
     /// Runs a guest to its end.
     ///

@@ -1,5 +1,6 @@
 //! The kernels of the lab, and their places in Debian's archive.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -37,7 +38,8 @@ impl DebianRelease {
 }
 
 /// A kernel of the lab: `6.1`, `6.12-rt`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Kernel {
     series: KernelSeries,
     rt: bool,
@@ -63,11 +65,25 @@ const SERIES: [(KernelSeries, &str, DebianRelease); 4] = [
 ];
 
 impl Kernel {
-    /// The kernel that is used if none is specified.
-    pub const USUAL: Self = Self {
-        series: KernelSeries::V6_1,
-        rt: false,
+    /// Linux 5.10, the oldest of the lab.
+    pub const V5_10: Self = Self::of(KernelSeries::V5_10);
+    /// Linux 6.1.
+    pub const V6_1: Self = Self::of(KernelSeries::V6_1);
+    /// Linux 6.1 with PREEMPT_RT.
+    pub const V6_1_RT: Self = Self {
+        rt: true,
+        ..Self::V6_1
     };
+    /// Linux 6.12.
+    pub const V6_12: Self = Self::of(KernelSeries::V6_12);
+    /// Linux 7.3.
+    pub const V7_3: Self = Self::of(KernelSeries::V7_3);
+    /// The kernel that is used if none is specified.
+    pub const USUAL: Self = Self::V6_1;
+
+    const fn of(series: KernelSeries) -> Self {
+        Self { series, rt: false }
+    }
 
     /// Returns all kernels of the lab, in order.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -115,6 +131,20 @@ impl Kernel {
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.series(), if self.rt { "-rt" } else { "" })
+    }
+}
+
+impl From<Kernel> for String {
+    fn from(kernel: Kernel) -> Self {
+        kernel.to_string()
+    }
+}
+
+impl TryFrom<String> for Kernel {
+    type Error = UnknownKernel;
+
+    fn try_from(name: String) -> Result<Self, UnknownKernel> {
+        name.parse()
     }
 }
 

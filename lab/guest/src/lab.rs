@@ -183,7 +183,7 @@ impl Lab {
         guest: &PackageTree,
         progress: &dyn ProgressReport,
     ) -> Result<InnerFiles, Error> {
-        let kernel: Kernel = parts::KERNEL.parse()?;
+        let kernel = parts::KERNEL;
         let BootableKernel { tree, file } = self.kernel(kernel, progress)?;
         let place = kmod::ModulePlace {
             cache: &self.cache,

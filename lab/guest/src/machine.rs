@@ -1,5 +1,6 @@
 //! The description of a guest and of its job.
 
+use crate::kernels::Kernel;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -140,8 +141,8 @@ pub struct GuestFile {
 /// A guest to be run to its end.
 #[derive(Clone, Debug)]
 pub struct GuestSpec {
-    /// The kernel, by its name in the lab: `6.1`, `6.12-rt`.
-    pub kernel: String,
+    /// The kernel.
+    pub kernel: Kernel,
     /// The CAN interfaces.
     pub bench: BenchKind,
     /// The controllers of the gateway's interfaces on the timed bench.

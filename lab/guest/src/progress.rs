@@ -12,9 +12,13 @@ pub trait ProgressReport: Send + Sync {
     }
     /// Reports the part of the stage that is done, 0 to 1; not every stage knows it.
     fn part(&self, fraction: f64);
+    /// Reports that something works, but not as well as usual, on standard error.
+    fn warning(&self, what: &str) {
+        eprintln!("warning: {what}");
+    }
 }
 
-/// A receiver that ignores the reports.
+/// A receiver that ignores all reports but warnings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SilentProgress;
 

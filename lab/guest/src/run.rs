@@ -4,7 +4,6 @@ use crate::agent::{BenchOrders, HostDelivery, REGISTERS};
 use crate::error::Error;
 use crate::fetch::PackageTree;
 use crate::image;
-use crate::kernels::Kernel;
 use crate::keyboard::GuestKeyboard;
 use crate::lab::{Lab, versions};
 use crate::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
@@ -59,7 +58,7 @@ impl Lab {
         sink: &mut dyn OutputSink,
         begin: Option<&mut dyn FnMut(GuestKeyboard)>,
     ) -> Result<GuestOutcome, Error> {
-        let kernel: Kernel = spec.kernel.parse()?;
+        let kernel = spec.kernel;
         spec.check()?;
         let own = self.programs()?;
         let qemu = self.qemu(progress)?;

@@ -102,14 +102,13 @@ pub(crate) fn state(
             if usual {
                 return Ok(());
             }
-            tracing::debug!("the guest did not stop as it usually does: once more");
         }
         Err(Error::Unsteady { tries: TRIES })
     });
     match made {
         Ok(path) => Ok(Some(saved(path))),
         Err(error @ Error::NotStopped(_)) => {
-            tracing::warn!("{}", with_causes(&error));
+            progress.warning(&with_causes(&error));
             Ok(None)
         }
         Err(error) => Err(error),

@@ -291,7 +291,9 @@ pub(crate) fn bootable(
     let made = cache.stage(&vmlinux_name(wanted), progress, |part| {
         progress.stage(&format!("decompressing kernel {wanted}"));
         if let Err(why) = vmlinux::unpack(&vmlinuz, &part.join(NAME))? {
-            tracing::warn!("kernel {wanted} boots as it came, which takes longer: {why}");
+            progress.warning(&format!(
+                "kernel {wanted} is not decompressed, and boots more slowly: {why}"
+            ));
         }
         Ok(())
     })?;

@@ -17,7 +17,7 @@ const LIMIT: u64 = 1 << 30;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WrappedReason {
     /// The file is not a bzImage, or one older than boot protocol 2.08.
-    #[error("it is no bzImage that says where its kernel is")]
+    #[error("it is not a bzImage whose header gives the place of its kernel")]
     Header,
     /// The compression is neither xz nor Zstandard.
     #[error("it is compressed in a way that the lab does not know ({0:02x?})")]

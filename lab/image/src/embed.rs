@@ -9,7 +9,7 @@ pub enum EmbedError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The file is not an image, or one of another version.
-    #[error("this file is no image of cangate's: it has no place for a gateway")]
+    #[error("this file is not an image of cangate: it has no place for a gateway")]
     NoSlot,
 }
 

@@ -82,8 +82,8 @@ fn one(port: &PortSpec) -> Result<PortPlan, Refused> {
         ));
     }
     let Some(address) = address(&settings.device) else {
-        let what = format!("`device = \"{}\"` is no PCI address", settings.device);
-        let hint = "without an operating system there are no names of interfaces: write the card's \
+        let what = format!("`device = \"{}\"` is not a PCI address", settings.device);
+        let hint = "an image without an operating system does not know interfaces by name: write the card's \
                     address, such as \"0000:03:00.0\" (`lspci -D`)";
         return Err((what, hint));
     };
@@ -163,7 +163,7 @@ mod tests {
         for words in [
             "cannot have port `can0`: ports of kind \"socketcan\" need an operating system",
             "g.toml:3:1",
-            "`device = \"can1\"` is no PCI address",
+            "`device = \"can1\"` is not a PCI address",
             "no kernel that could run routes",
         ] {
             assert!(said.contains(words), "{words} in {said}");

@@ -252,7 +252,7 @@ mod tests {
         assert!(load("").to_string().contains("cannot open"));
         for bytes in [&b""[..], b"\x7fELF", &[0; 4096]] {
             std::fs::write(&path, bytes).unwrap();
-            assert!(load("").to_string().contains("is no kernel"));
+            assert!(load("").to_string().contains("is not a kernel"));
         }
     }
 }

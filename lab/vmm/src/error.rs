@@ -33,7 +33,7 @@ pub enum VmmError {
         source: io::Error,
     },
     /// The kernel cannot be started.
-    #[error("{} is no kernel that can be started: {why}", path.display())]
+    #[error("{} is not a kernel that can be started: {why}", path.display())]
     Kernel {
         /// The path of the file.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum VmmError {
         has: u64,
     },
     /// A command line that the kernel does not support.
-    #[error("the kernel's command line is no text of at most {most} bytes without zeros")]
+    #[error("the kernel's command line must be a text of at most {most} bytes without zeros")]
     CommandLine {
         /// The greatest length in bytes.
         most: usize,

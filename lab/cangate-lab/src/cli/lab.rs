@@ -1,7 +1,6 @@
 //! The options of the commands that run guests.
 
-pub(crate) use super::experiment::{Chosen, Measure, Rate};
-
+use super::settings::{OfExec, OfShell, SettingOptions};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -97,15 +96,9 @@ pub(crate) struct Setup {
     pub(crate) kernels: Vec<String>,
 }
 
+/// A guest of the user's: its CAN interfaces, devices, files and memory.
 #[derive(Args, Debug)]
-pub(crate) struct Exec {
-    #[command(flatten)]
-    pub(crate) locations: Locations,
-    /// The guest's kernel: 5.10, 6.1, 6.12 or 7.3, each also with -rt.
-    ///
-    /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
-    #[arg(long, value_name = "KERNEL", default_value = "6.1")]
-    pub(crate) kernel: String,
+pub(crate) struct GuestOptions {
     /// The guest's CAN interfaces: kvaser, ctucan, timed, vm, vcan or none.
     ///
     ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
@@ -126,9 +119,6 @@ pub(crate) struct Exec {
     /// Add two connected Ethernet cards: eth0 (192.0.2.1), and eth1 (192.0.2.2) in namespace gw.
     #[arg(long)]
     pub(crate) ethernet: bool,
-    /// Run with several processors and in real time: for tests that need no exact time.
-    #[arg(long)]
-    pub(crate) fast: bool,
     /// Add a virtio CAN device behind this socket: can0 and so on, with Linux's driver (--kernel
     /// 7.3).
     ///
@@ -156,34 +146,25 @@ pub(crate) struct Exec {
     /// The guest's memory in MiB [default: 512; 1536 on the bench vm].
     #[arg(long, value_name = "MIB")]
     pub(crate) memory: Option<u32>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Exec {
+    #[command(flatten)]
+    pub(crate) locations: Locations,
+    #[command(flatten)]
+    pub(crate) settings: SettingOptions<OfExec>,
+    #[command(flatten)]
+    pub(crate) guest: GuestOptions,
+    /// Run with several processors and in real time: for tests that need no exact time.
+    #[arg(long)]
+    pub(crate) fast: bool,
     /// With --fast: number of the guest's processors.
     #[arg(long, value_name = "N", default_value_t = 2, requires = "fast")]
     pub(crate) cpus: u32,
     /// Stop the guest after this many seconds of real time.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
-    /// The guest's processor in virtual time: pc, board, board:N or shift:N.
-    ///
-    ///   pc       a fast processor: 2 ns for each instruction; SJA1000 controllers
-    ///            Example: --cpu pc
-    ///   board    the papers' board: 4 ns for each instruction; MSCAN controllers
-    ///            Example: --cpu board
-    ///   board:N  a board of another speed: 2^N ns for each instruction, N from 0 to 10; MSCAN
-    ///            controllers. Example with 16 ns: --cpu board:4
-    ///   shift:N a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
-    ///            controllers. Example with 8 ns: --cpu shift:3
-    ///
-    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN
-    /// has three, and a receive FIFO of four frames.
-    #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
-    pub(crate) cpu: String,
-    /// Parameters for the guest's kernel, joined by +; none for no parameter.
-    ///
-    /// Parameters that the lab sets itself are refused.
-    ///
-    /// Examples: --boot nohz=off, --boot nohz=off+threadirqs
-    #[arg(long, value_name = "PARAMETERS", default_value = "none")]
-    pub(crate) boot: String,
     /// The command with its arguments; it is searched in the guest's PATH.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -202,56 +183,10 @@ host's clock: figures from it do not repeat. `cangate lab exec` runs a command i
 pub(crate) struct Shell {
     #[command(flatten)]
     pub(crate) locations: Locations,
-    /// The guest's kernel: 5.10, 6.1, 6.12 or 7.3, each also with -rt.
-    ///
-    /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
-    #[arg(long, value_name = "KERNEL", default_value = "6.1")]
-    pub(crate) kernel: String,
-    /// The guest's CAN interfaces: kvaser, ctucan, timed, vm, vcan or none.
-    ///
-    ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
-    ///   ctucan  the same roles on emulated CTU CAN FD cards, with FD on; no bus time
-    ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
-    ///   vm      as timed, with both on one bus; KVM, and what inner machines are made of
-    ///   vcan    vcan0 and vcan1
-    ///   none    no CAN interface
-    ///
-    /// Example: --bench timed
-    #[arg(
-        long,
-        value_name = "BENCH",
-        default_value = "vcan",
-        verbatim_doc_comment
-    )]
-    pub(crate) bench: String,
-    /// Add two connected Ethernet cards: eth0 (192.0.2.1), and eth1 (192.0.2.2) in namespace gw.
-    #[arg(long)]
-    pub(crate) ethernet: bool,
-    /// Add a virtio CAN device behind this socket: can0 and so on, with Linux's driver (--kernel
-    /// 7.3).
-    ///
-    /// The socket is that of a port of kind "virtio" of a running gateway. With listen:SOCKET the
-    /// guest's QEMU listens, and waits for the gateway. Can be given several times.
-    ///
-    /// Example: --virtio /run/cangate/vm1.sock
-    #[arg(long, value_name = "SOCKET")]
-    pub(crate) virtio: Vec<PathBuf>,
-    /// Make the guest one side of the memory that `cangate shm` serves at this socket: can0 and so
-    /// on.
-    ///
-    /// The drivers of kmod/shmcan are loaded. Can be given several times.
-    ///
-    /// Example: --shm /run/cangate/vm1.shm
-    #[arg(long, value_name = "SOCKET")]
-    pub(crate) shm: Vec<PathBuf>,
-    /// Copy this file, with its shared libraries, into /lab, which is in the guest's PATH.
-    ///
-    /// Can be given several times. PATH=NAME gives the file another name.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) file: Vec<PathBuf>,
-    /// The guest's memory in MiB [default: 512; 1536 on the bench vm].
-    #[arg(long, value_name = "MIB")]
-    pub(crate) memory: Option<u32>,
+    #[command(flatten)]
+    pub(crate) settings: SettingOptions<OfShell>,
+    #[command(flatten)]
+    pub(crate) guest: GuestOptions,
 }
 
 #[derive(Args, Debug)]

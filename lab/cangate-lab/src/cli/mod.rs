@@ -6,6 +6,7 @@ pub(crate) mod experiment;
 pub(crate) mod image;
 pub(crate) mod lab;
 pub(crate) mod report;
+pub(crate) mod settings;
 
 use clap::{Args, Parser, Subcommand};
 use console::Color;

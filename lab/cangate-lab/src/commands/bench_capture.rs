@@ -62,7 +62,7 @@ pub(crate) fn run(args: &BenchCapture) -> Result<(), Failure> {
         if !ALL.iter().any(|known| known.name == name) {
             let known: Vec<_> = ALL.iter().map(|known| known.name).collect();
             return Err(Failure::Input(format!(
-                "`{name}` is no recorder; there are {}",
+                "`{name}` is not a recorder: choose one of {}",
                 known.join(", ")
             )));
         }

@@ -1,10 +1,11 @@
 //! `cangate lab exec`.
 
+use super::measure::from_options;
 use super::setup::{SetupStages, lab_failure, open};
-use crate::cli::lab::Exec;
+use crate::cli::lab::{Exec, GuestOptions};
 use console::Failure;
 use experiment::spec::{BITRATE, DATA_BITRATE, VM_MEMORY};
-use experiment::{BenchKind, Boot, Cpu};
+use experiment::{BenchKind, Cpu, Kernel};
 use guest::machine::{GuestFile, GuestJob, GuestSpec, TimeMode};
 use guest::{GuestOutcome, OutputSink, with_causes};
 use std::io::Write;
@@ -13,45 +14,23 @@ use std::time::Duration;
 
 /// Runs the command.
 pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
-    let cpu: Cpu = args
-        .cpu
-        .parse()
-        .map_err(|wrong| Failure::Input(format!("--cpu: {wrong}")))?;
-    let boot: Boot = args
-        .boot
-        .parse()
-        .map_err(|wrong| Failure::Input(format!("--boot: {wrong}")))?;
-    let bench = args
-        .bench
-        .parse()
-        .map_err(|wrong| Failure::Input(format!("--bench: {wrong}")))?;
+    let settings = from_options(&args.settings)?;
     let spec = GuestSpec {
-        kernel: args.kernel.clone(),
-        bench,
-        controller: cpu.controller(),
-        bitrate: BITRATE,
-        data_bitrate: (bench == BenchKind::Ctucan).then_some(DATA_BITRATE),
-        ethernet: args.ethernet,
+        kernel: settings.kernel,
+        controller: settings.cpu.controller(),
         time: if args.fast {
             TimeMode::Fast { cpus: args.cpus }
         } else {
-            TimeMode::Virtual { shift: cpu.shift() }
+            TimeMode::Virtual {
+                shift: settings.cpu.shift(),
+            }
         },
-        boot: boot.0,
-        memory: args.memory.unwrap_or_else(|| memory(bench)),
-        virtio: args.virtio.clone(),
-        shm: args.shm.clone(),
-        files: args
-            .file
-            .iter()
-            .map(|text| guest_file(text))
-            .collect::<Result<_, _>>()?,
+        boot: settings.boot.0,
         job: GuestJob::Exec {
             command: args.command.clone(),
         },
-        prepare: None,
         timeout: Duration::from_secs(args.timeout),
-        trace_registers: false,
+        ..guest(&args.guest)?
     };
     let lab = open(&args.locations)?;
     let stages = SetupStages::new();
@@ -66,12 +45,33 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
     end(&outcome)
 }
 
-/// Returns a guest's memory where none is given, MiB.
-pub(super) const fn memory(bench: BenchKind) -> u32 {
-    match bench {
+/// Returns a guest with these options, in real time and without a job.
+pub(super) fn guest(options: &GuestOptions) -> Result<GuestSpec, Failure> {
+    let bench = options.bench.parse();
+    let bench = bench.map_err(|wrong| Failure::Input(format!("--bench: {wrong}")))?;
+    let files = options.file.iter().map(|text| guest_file(text));
+    let usual = match bench {
         BenchKind::Vm => VM_MEMORY,
         _ => 512,
-    }
+    };
+    Ok(GuestSpec {
+        kernel: Kernel::USUAL,
+        bench,
+        controller: Cpu::Pc.controller(),
+        bitrate: BITRATE,
+        data_bitrate: (bench == BenchKind::Ctucan).then_some(DATA_BITRATE),
+        ethernet: options.ethernet,
+        time: TimeMode::Real,
+        boot: Vec::new(),
+        memory: options.memory.unwrap_or(usual),
+        virtio: options.virtio.clone(),
+        shm: options.shm.clone(),
+        files: files.collect::<Result<_, _>>()?,
+        job: GuestJob::Exec { command: vec![] },
+        prepare: None,
+        timeout: Duration::MAX,
+        trace_registers: false,
+    })
 }
 
 /// Ends like a guest that ran the user's command: with its exit status.
@@ -119,9 +119,11 @@ impl OutputSink for JobPrinter<'_> {
 }
 
 /// Parses PATH or PATH=NAME. A file whose own name contains a `=` is used as it is.
-pub(super) fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
+fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
     let wrong = |words: &str| Failure::Input(format!("--file {}: {words}", text.display()));
-    let given = text.to_str().ok_or_else(|| wrong("its name is no text"))?;
+    let given = text
+        .to_str()
+        .ok_or_else(|| wrong("its name is not valid UTF-8"))?;
     let (path, name) = match given.rsplit_once('=') {
         Some((path, name)) if !text.exists() => (PathBuf::from(path), name.to_owned()),
         _ => {

@@ -73,8 +73,7 @@ impl OutputSink for GuestOutput {
 }
 
 impl GuestRunner for LabGuests {
-    fn versions(&self, kernel: &str) -> Result<Vec<(String, String)>, guest::Error> {
-        let kernel: Kernel = kernel.parse()?;
+    fn versions(&self, kernel: Kernel) -> Result<Vec<(String, String)>, guest::Error> {
         // This may fetch files: its stages are always shown.
         let stages = SetupStages::new();
         let versions = self.lab.versions(kernel, &stages);
@@ -123,7 +122,7 @@ impl GuestRunner for LabGuests {
             ..BareMachine::new(experiment.cpu.shift(), spec(experiment).timeout)
         };
         let said = self.lab.run_bare(&machine, &SilentProgress)?;
-        let kernel: Kernel = experiment.kernel.parse()?;
+        let kernel = experiment.kernel;
         let mut versions = self.lab.versions(kernel, &SilentProgress)?;
         versions.push(("image".to_owned(), template.hash));
         Ok(bare::outcome(experiment, &said, versions))
@@ -141,7 +140,7 @@ impl GuestRunner for LabGuests {
 /// Ends the process: results are complete or do not exist, and QEMU ends with this process, so
 /// there is nothing to wait for.
 fn stop() -> ! {
-    eprintln!("error: stopped; what is made is kept, and the same command goes on from there");
+    eprintln!("error: interrupted; finished results are kept, run the same command to resume");
     std::process::exit(130);
 }
 

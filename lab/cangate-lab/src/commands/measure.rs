@@ -2,14 +2,14 @@
 
 use super::guests::LabGuests;
 use super::units::micros;
-use crate::cli::lab::{Chosen, Measure};
+use crate::cli::experiment::Measure;
+use crate::cli::settings::SettingOptions;
 use console::Failure;
 use console::output;
 use experiment::figures::{ExperimentFigures, LatencyFigures, latencies};
 use experiment::receiving::receiving;
-use experiment::settings::Setting;
 use experiment::trial::{self, TrialError};
-use experiment::{Experiment, ExperimentTask, nested, round_trip};
+use experiment::{ClockChoice, Experiment, ExperimentTask, nested, round_trip};
 use probe::RunResults;
 use std::io::Write;
 
@@ -74,58 +74,24 @@ fn own_share(figures: &ExperimentFigures, floor: Option<LatencyFigures>) -> Opti
 
 /// Returns the requested experiment.
 fn experiment(args: &Measure) -> Result<Experiment, Failure> {
-    let clock = if args.real_time { "real" } else { "virtual" };
-    let (frames, stamps) = (args.frames.to_string(), args.stamp_every.to_string());
-    let words = [
-        (Setting::Task, args.task.as_str()),
-        (Setting::Traffic, &args.traffic),
-        (Setting::Frames, &frames),
-        (Setting::Clock, clock),
-        (Setting::StampEvery, &stamps),
-    ];
-    let made = from_words(&args.chosen, &words)?;
-    let experiment = match &args.log {
-        Some(path) => made.playing(super::played::read(path, args.log_out.as_deref())?),
-        None => made,
-    };
-    checked(experiment)
+    let mut made = from_options(&args.settings)?;
+    if args.real_time {
+        made.clock = ClockChoice::Real;
+    }
+    if let Some(path) = &args.log {
+        made = made.playing(super::played::read(path, args.log_out.as_deref())?);
+    }
+    checked(made)
 }
 
-/// Returns an experiment of the chosen settings, and of additional ones.
-pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
-    checked(from_words(args, more)?)
-}
-
-fn from_words(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
-    let (payload, seed) = (args.payload.to_string(), args.seed.to_string());
-    let exit_cost = args.exit_cost.to_string();
-    let (machines, budget) = (args.machines.to_string(), args.budget.to_string());
-    let words = [
-        (Setting::Kernel, args.kernel.as_str()),
-        (Setting::Bench, &args.bench),
-        (Setting::Gateway, &args.gateway),
-        (Setting::Load, &args.load),
-        (Setting::Payload, &payload),
-        (Setting::Filters, &args.filters),
-        (Setting::Modify, &args.modify),
-        (Setting::Hops, &args.hops),
-        (Setting::Cpu, &args.cpu),
-        (Setting::Priority, &args.priority),
-        (Setting::Tuning, &args.tuning),
-        (Setting::Boot, &args.boot),
-        (Setting::ExitCost, &exit_cost),
-        (Setting::Machines, &machines),
-        (Setting::Others, &args.others),
-        (Setting::Order, &args.order),
-        (Setting::Budget, &budget),
-        (Setting::Incident, &args.incident),
-        (Setting::Seed, &seed),
-    ];
-    let words = words.iter().chain(more).copied();
+/// Returns an experiment of the settings that were given; their compatibility is not checked.
+pub(super) fn from_options<S>(options: &SettingOptions<S>) -> Result<Experiment, Failure> {
+    let words = options.words.iter().map(|(s, word)| (*s, word.as_str()));
     Experiment::from_words(words).map_err(Failure::input)
 }
 
-fn checked(experiment: Experiment) -> Result<Experiment, Failure> {
+/// Returns the experiment if its settings are compatible.
+pub(super) fn checked(experiment: Experiment) -> Result<Experiment, Failure> {
     experiment.check().map_err(|conflicts| {
         let lines: Vec<_> = conflicts.iter().map(ToString::to_string).collect();
         Failure::Input(lines.join("\n"))
@@ -182,7 +148,7 @@ fn own_frames(results: &RunResults, row: &str) -> String {
 /// Formats the numbers of frames that a program received.
 fn received(results: &RunResults) -> String {
     let Some(said) = receiving(results) else {
-        return "the results do not say what was received\n".to_owned();
+        return "the results do not contain what was received\n".to_owned();
     };
     let exits: Vec<String> = said
         .exits
@@ -279,7 +245,7 @@ fn words(
             text.push_str(&format!("  {name}: {value}\n"));
         }
     }
-    if experiment.real_time {
+    if experiment.is_real_time() {
         text.push_str("REAL TIME: these figures do not repeat\n");
     }
     text.push_str(&format!(

@@ -1,25 +1,27 @@
 //! `cangate lab rate`.
 
 use super::guests::{LabGuests, stop_flag};
-use super::measure::chosen;
+use super::measure::{checked, from_options};
 use super::overview::{RunOverview, TimeLeft};
 use super::units::micros;
-use crate::cli::lab::Rate as Args;
+use crate::cli::experiment::Rate as Args;
 use console::Failure;
 use console::output;
-use experiment::Experiment;
 use experiment::rate::{self, RateLimitedBy, RateSearch, RateTry, SearchedRate};
 use experiment::schedule::{self, ScheduleOptions, ScheduleTally, Versions};
 use experiment::settings::Setting;
 use experiment::store::ResultStore;
+use experiment::{Experiment, TrafficPattern};
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 /// Searches for a gateway's highest rate.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let frames = args.frames.to_string();
-    let words = [(Setting::Traffic, "flood"), (Setting::Frames, &frames)];
-    let experiment = chosen(&args.chosen, &words)?;
+    let mut experiment = from_options(&args.settings)?;
+    experiment.traffic = TrafficPattern::Flood;
+    let frames = Setting::Frames.apply(&mut experiment, &args.frames);
+    frames.map_err(Failure::input)?;
+    let experiment = checked(experiment)?;
     output::folder(&args.out)?;
     let store = ResultStore::open(&args.out).map_err(Failure::run)?;
     let guests = LabGuests::open(&args.locations, false)?;

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Failure> {
         Ok(()) => writeln!(out, "  images without an operating system: can be built")?,
         Err(why) => writeln!(
             out,
-            "  images without an operating system, which `reproduce` and `gateway=baremetal` need: {why}"
+            "  images without an operating system, which `reproduce` and `--gateway baremetal` need: {why}"
         )?,
     }
     Ok(())
@@ -135,6 +135,14 @@ impl ProgressReport for SetupStages {
         } else {
             // From now on, standard error belongs to the job.
             self.finish();
+        }
+    }
+
+    fn warning(&self, what: &str) {
+        let print = || eprintln!("warning: {what}");
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 

@@ -1,13 +1,12 @@
 //! `cangate lab shell`.
 
-use super::exec::{JobPrinter, end, guest_file, memory};
+use super::exec::{JobPrinter, end, guest};
+use super::measure::from_options;
 use super::setup::{SetupStages, lab_failure, open};
 use super::terminal::{self, RawTerminal};
 use crate::cli::lab::Shell;
 use console::Failure;
-use experiment::spec::{BITRATE, DATA_BITRATE};
-use experiment::{BenchKind, Cpu};
-use guest::machine::{GuestJob, GuestSpec, TimeMode};
+use guest::machine::{GuestJob, GuestSpec};
 use guest::{GuestKeyboard, Lab};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use std::io::Read;
@@ -23,36 +22,17 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs the shell.
 pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
-    let kernel: guest::Kernel = args.kernel.parse().map_err(Failure::input)?;
-    let bench = args
-        .bench
-        .parse()
-        .map_err(|wrong| Failure::Input(format!("--bench: {wrong}")))?;
+    let kernel = from_options(&args.settings)?.kernel;
     let on_terminal = terminal::is_there();
     let spec = GuestSpec {
-        kernel: kernel.to_string(),
-        bench,
-        controller: Cpu::Pc.controller(),
-        bitrate: BITRATE,
-        data_bitrate: (bench == BenchKind::Ctucan).then_some(DATA_BITRATE),
-        ethernet: args.ethernet,
-        time: TimeMode::Real,
-        boot: Vec::new(),
-        memory: args.memory.unwrap_or_else(|| memory(bench)),
-        virtio: args.virtio.clone(),
-        shm: args.shm.clone(),
-        files: args
-            .file
-            .iter()
-            .map(|text| guest_file(text))
-            .collect::<Result<_, _>>()?,
+        kernel,
         job: GuestJob::Shell {
             terminal: on_terminal.then(terminal::describe),
         },
-        prepare: None,
         timeout: FOR_EVER,
-        trace_registers: false,
+        ..guest(&args.guest)?
     };
+    let bench = spec.bench;
     let lab = Arc::new(open(&args.locations)?);
     let signal = end_by_signal(&lab)?;
     let stages = SetupStages::new();

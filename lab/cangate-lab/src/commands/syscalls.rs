@@ -59,7 +59,7 @@ fn render(interface: &str, time: &str, measured: &SyscallResults) -> String {
             let _ = writeln!(text, "{}: not measured: {why}", name(way));
         }
     }
-    text.push_str("\nµs for so many frames\n");
+    text.push_str("\nµs for this number of frames\n");
     text.push_str(&times(&measured.ways));
     let beside = if measured.is_virtual { VIRTUAL } else { REAL };
     let _ = writeln!(text, "\n{beside}");

@@ -63,7 +63,10 @@ fn a_monitor_says_what_its_machine_lacks() {
     );
     std::fs::write(&kernel, [0; 4096]).unwrap();
     let said = with("16");
-    assert!(said.contains("is no kernel that can be started"), "{said}");
+    assert!(
+        said.contains("is not a kernel that can be started"),
+        "{said}"
+    );
     let said = refused(&[&line[..], &["--memory", "4"]].concat(), 2);
     assert!(said.contains("16..=3072"), "{said}");
 }
@@ -102,7 +105,10 @@ fn a_claim_that_nobody_made_is_refused() {
 fn a_rate_of_what_there_is_not_is_refused() {
     for (words, place) in [
         (&["--gateway", "iptables"][..], "--gateway: `iptables`"),
-        (&["--bench", "vcan"], "--bench vcan: no tester"),
+        (
+            &["--bench", "vcan"],
+            "--bench vcan: this bench has no tester",
+        ),
         (&["--filters", "list:4096"], "--filters: `4096`"),
         (&["--frames", "0"], "--frames: `0`"),
         (

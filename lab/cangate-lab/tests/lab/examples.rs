@@ -81,7 +81,7 @@ fn examples_with_can_interfaces_run_in_a_guest_that_has_them() {
         // frames.
         let all = |what: &str| block.commands.iter().all(|command| command.contains(what));
         let end = if all("bench syscalls") {
-            "µs for so many frames"
+            "µs for this number of frames"
         } else if all("cangate ping") {
             "1000 answered, 0 not answered in time"
         } else {

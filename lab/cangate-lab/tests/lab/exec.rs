@@ -180,7 +180,7 @@ fn what_cannot_be_is_refused_before_anything_is_booted() {
     for (arguments, words) in [
         ("--kernel 6.13", "6.12-rt"),
         ("--bench lin", "kvaser"),
-        ("--cpu shift:11", "shift:10"),
+        ("--cpu shift:11", "from 0 to 10"),
         ("--memory 5", "64"),
         ("--file /not/there", "/not/there"),
         ("--file /etc/hostname=a/b", "without a folder"),

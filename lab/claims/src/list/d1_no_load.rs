@@ -1,18 +1,17 @@
 //! D1: round trips on an idle machine, and the bound of the same measurement.
 
-use super::figures;
-use super::round_trips::{DEVICE, PLAIN, RT, SOCKETS, idle, overhead, shown};
+use super::round_trips::{DEVICE, OVERHEAD, PLAIN, RT, SOCKETS, SOURCE, drivers, idle, overhead, shown};
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, StatedValue, axis, name};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::ratio;
-use experiment::{Experiment, GatewayChoice};
+use experiment::{Experiment, GatewayChoice, Kernel};
 
-pub(super) const CLAIMS: &[Claim] = &[D1];
-pub(super) const BOUNDS: &[Claim] = &[O15];
+pub(super) const CLAIMS: &[Claim] = &[D1, O15];
 
 const D1: Claim = Claim {
     id: "D1",
@@ -23,7 +22,7 @@ const D1: Claim = Claim {
         smaller for character devices; in the full run on 6.1 and on 6.1-rt",
     needs: |extent, _| both(extent),
     judge,
-    picture: Some(figures::d1),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -38,13 +37,12 @@ const O15: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn kernels(extent: Extent) -> &'static [&'static str] {
+fn kernels(extent: Extent) -> &'static [Kernel] {
     extent.pick(&[PLAIN], &[PLAIN, RT])
 }
 
 fn both(extent: Extent) -> Vec<Experiment> {
-    let each =
-        |kernel: &&'static str| [DEVICE, SOCKETS].map(|g: GatewayChoice| idle(extent, kernel, g));
+    let each = |kernel: &Kernel| [DEVICE, SOCKETS].map(|g: GatewayChoice| idle(extent, *kernel, g));
     kernels(extent).iter().flat_map(each).collect()
 }
 
@@ -55,7 +53,7 @@ fn judge(
 ) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
-    for kernel in kernels(extent) {
+    for &kernel in kernels(extent) {
         let device = overhead(evidence, &idle(extent, kernel, DEVICE))?;
         let sockets = overhead(evidence, &idle(extent, kernel, SOCKETS))?;
         measured.push(format!(
@@ -96,9 +94,31 @@ fn bound(
     Ok(conditions.judge(measured, ""))
 }
 
+fn figure() -> FigurePlan {
+    FigurePlan {
+        title: "Overhead of a round trip, idle machine",
+        form: FigureForm::Bars,
+        x: axis("kernel", ""),
+        y: OVERHEAD,
+        of: |evidence, e| drivers(evidence, e, String::new(), name(e.kernel.to_string())),
+        paper: vec![
+            StatedValue {
+                name: "character devices",
+                ..StatedValue::beside("2.6 (the paper's)", 209.0, FigureKind::Worst, SOURCE)
+            },
+            StatedValue {
+                name: "sockets",
+                ..StatedValue::beside("2.6 (the paper's)", 284.0, FigureKind::Worst, SOURCE)
+            },
+        ],
+        note: "",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::tests::{at, figure};
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::list::round_trips::tests::verdict;
 
@@ -115,5 +135,27 @@ mod tests {
         assert_eq!(with(&D1, 99_000, 301_000), Differs);
         assert_eq!(with(&O15, 70_000, 400_000), Reproduced);
         assert_eq!(with(&O15, 70_200, 70_200), Differs);
+    }
+
+    #[test]
+    fn overheads_are_without_the_bus() {
+        let round_trips = figure("D1", Extent::Full, |e| {
+            if e.gateway == DEVICE {
+                309_000
+            } else {
+                384_000
+            }
+        });
+        for kernel in [PLAIN, RT] {
+            assert_eq!(
+                at(&round_trips, ("chardev", ""), &name(kernel.to_string())),
+                209.0
+            );
+            let sockets = SOCKETS.to_string();
+            assert_eq!(
+                at(&round_trips, (&sockets, ""), &name(kernel.to_string())),
+                284.0
+            );
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! D2: a slower processor.
 
-use super::figures;
-use super::round_trips::{DEVICE, PLAIN, SOCKETS, idle, overhead, shown};
+use super::round_trips::{DEVICE, OVERHEAD, PLAIN, SOCKETS, SOURCE, drivers, idle, overhead, shown};
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, StatedValue, axis, name};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::ratio;
@@ -28,7 +28,7 @@ const D2: Claim = Claim {
         [DEVICE, SOCKETS].into_iter().flat_map(each).collect()
     },
     judge,
-    picture: Some(figures::d2),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -57,6 +57,34 @@ fn judge(
         );
     }
     Ok(conditions.judge(measured.join("; "), ""))
+}
+
+fn figure() -> FigurePlan {
+    let fast = "2 ns an instruction (paper: 2.4 GHz)";
+    FigurePlan {
+        title: "Overhead of a round trip on a slower processor",
+        form: FigureForm::Bars,
+        x: axis("processor", ""),
+        y: OVERHEAD,
+        of: |evidence, e| {
+            let processor = match e.cpu {
+                Cpu::Pc => "2 ns an instruction (paper: 2.4 GHz)",
+                _ => "16 ns an instruction (paper: 300 MHz)",
+            };
+            drivers(evidence, e, String::new(), name(processor))
+        },
+        paper: vec![
+            StatedValue {
+                name: "character devices",
+                ..StatedValue::beside(fast, 209.0, FigureKind::Worst, SOURCE)
+            },
+            StatedValue {
+                name: "sockets",
+                ..StatedValue::beside(fast, 284.0, FigureKind::Worst, SOURCE)
+            },
+        ],
+        note: "of the slower processor the paper has a picture and no number",
+    }
 }
 
 #[cfg(test)]

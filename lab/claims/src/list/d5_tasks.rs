@@ -10,7 +10,7 @@ use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::kernels;
 use crate::stats::{ratio, us};
-use experiment::{GatewayChoice, MachineLoad, Tuning};
+use experiment::{GatewayChoice, Kernel, MachineLoad, Tuning};
 
 pub(super) const CLAIMS: &[Claim] = &[D5, D6];
 
@@ -48,9 +48,9 @@ const D6: Claim = Claim {
         Extent::Quick => vec![],
         Extent::Full => {
             let mut all = kernels(false);
-            all.push(RT.to_owned());
-            let each = |kernel: &String| [DEVICE, SOCKETS].map(|g| idle(extent, kernel, g));
-            all.iter().flat_map(each).collect()
+            all.push(RT);
+            let each = |kernel: Kernel| [DEVICE, SOCKETS].map(|g| idle(extent, kernel, g));
+            all.into_iter().flat_map(each).collect()
         }
     },
     judge: rare,
@@ -61,7 +61,7 @@ const D6: Claim = Claim {
 fn tail(
     evidence: &ClaimEvidence,
     extent: Extent,
-    kernel: &str,
+    kernel: Kernel,
 ) -> Result<(f64, String), MissingEvidence> {
     let (mut most, mut shown) = (0.0_f64, Vec::new());
     for gateway in [DEVICE, SOCKETS] {
@@ -80,10 +80,10 @@ fn rare(
     let mut measured = Vec::new();
     let mut most = (0.0_f64, String::new());
     for kernel in kernels(false) {
-        let (times, shown) = tail(evidence, extent, &kernel)?;
+        let (times, shown) = tail(evidence, extent, kernel)?;
         measured.push(shown);
         if times > most.0 {
-            most = (times, kernel);
+            most = (times, kernel.to_string());
         }
     }
     let (rt, shown) = tail(evidence, extent, RT)?;
@@ -112,8 +112,8 @@ mod tests {
         let with = |worst: u64, rt: u64| {
             verdict(&D6, Extent::Full, move |e| {
                 let mut all = vec![50_000; 999];
-                all.push(match (e.kernel.as_str(), &e.gateway) {
-                    ("6.12", GatewayChoice::User(_)) => worst,
+                all.push(match (e.kernel, &e.gateway) {
+                    (Kernel::V6_12, GatewayChoice::User(_)) => worst,
                     (RT, _) => rt,
                     _ => 60_000,
                 });

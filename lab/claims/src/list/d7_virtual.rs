@@ -9,7 +9,7 @@ use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::kernels;
 use crate::stats::{ratio, us};
-use experiment::{BenchKind, Experiment};
+use experiment::{BenchKind, Experiment, Kernel};
 
 pub(super) const CLAIMS: &[Claim] = &[D7, D8];
 
@@ -23,7 +23,7 @@ const D7: Claim = Claim {
     needs: |extent, _| match extent {
         Extent::Quick => vec![],
         Extent::Full => kernels(false)
-            .iter()
+            .into_iter()
             .map(|k| over_vcan(extent, k))
             .collect(),
     },
@@ -41,15 +41,15 @@ const D8: Claim = Claim {
     needs: |extent, _| match extent {
         Extent::Quick => vec![],
         Extent::Full => {
-            let each = |kernel: &String| [DEVICE, SOCKETS].map(|g| idle(extent, kernel, g));
-            kernels(false).iter().flat_map(each).collect()
+            let each = |kernel: Kernel| [DEVICE, SOCKETS].map(|g| idle(extent, kernel, g));
+            kernels(false).into_iter().flat_map(each).collect()
         }
     },
     judge: close,
     ..Claim::BLANK
 };
 
-fn over_vcan(extent: Extent, kernel: &str) -> Experiment {
+fn over_vcan(extent: Extent, kernel: Kernel) -> Experiment {
     Experiment {
         bench: BenchKind::Vcan,
         ..idle(extent, kernel, SOCKETS)
@@ -63,7 +63,7 @@ fn odd(
 ) -> Result<ClaimJudgement, MissingEvidence> {
     let mut worst = Vec::new();
     for kernel in kernels(false) {
-        let max = evidence.summary(&over_vcan(extent, &kernel))?.max;
+        let max = evidence.summary(&over_vcan(extent, kernel))?.max;
         worst.push((max, kernel));
     }
     let list: Vec<_> = worst
@@ -91,8 +91,8 @@ fn close(
     let mut measured = Vec::new();
     let mut newest = f64::INFINITY;
     for kernel in kernels(false) {
-        let device = overhead(evidence, &idle(extent, &kernel, DEVICE))?;
-        let sockets = overhead(evidence, &idle(extent, &kernel, SOCKETS))?;
+        let device = overhead(evidence, &idle(extent, kernel, DEVICE))?;
+        let sockets = overhead(evidence, &idle(extent, kernel, SOCKETS))?;
         newest = ratio(sockets.p50, device.p50);
         measured.push(format!(
             "{kernel}: {} against {}",
@@ -118,8 +118,8 @@ mod tests {
     #[test]
     fn d7_wants_one_odd_kernel() {
         let with = |odd: u64| {
-            verdict(&D7, Extent::Full, move |e| match e.kernel.as_str() {
-                "6.12" => vec![odd; 3],
+            verdict(&D7, Extent::Full, move |e| match e.kernel {
+                Kernel::V6_12 => vec![odd; 3],
                 _ => vec![50_000; 3],
             })
         };
@@ -130,12 +130,10 @@ mod tests {
     #[test]
     fn d8_looks_at_the_newest() {
         let with = |newest: u64| {
-            verdict(&D8, Extent::Full, move |e| {
-                match (e.kernel.as_str(), &e.gateway) {
-                    (_, GatewayChoice::Chardev) => vec![50_000; 3],
-                    ("7.3", _) => vec![newest; 3],
-                    _ => vec![100_000; 3],
-                }
+            verdict(&D8, Extent::Full, move |e| match (e.kernel, &e.gateway) {
+                (_, GatewayChoice::Chardev) => vec![50_000; 3],
+                (Kernel::V7_3, _) => vec![newest; 3],
+                _ => vec![100_000; 3],
             })
         };
         assert_eq!(with(60_000), Reproduced);

@@ -1,10 +1,10 @@
 //! G10: the cost of a pass through a virtual interface.
 
-use super::figures;
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, StatedValue, axis, micros, number, one};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
@@ -69,7 +69,7 @@ const G10: Claim = Claim {
         for up to can-gw's limit of 5 hops",
     needs,
     judge,
-    picture: Some(figures::g10),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -145,9 +145,46 @@ fn judge(
     Ok(conditions.judge(measured, &remark))
 }
 
+/// The section of the values that the paper states.
+const SOURCE: &str = "gateway-2010-draft §IV-E";
+
+fn figure() -> FigurePlan {
+    FigurePlan {
+        title: "What hops through virtual interfaces add",
+        form: FigureForm::Line,
+        x: axis("hops", ""),
+        y: axis("median latency, more than with the fewest hops", "µs"),
+        of: |evidence, e| {
+            if e.traffic != TrafficPattern::OneAtATime {
+                return Ok(vec![]);
+            }
+            let (words, fewest) = match e.hops.interfaces {
+                1 => ("one interface", 1),
+                _ => ("two in a chain", 2),
+            };
+            let first = Experiment {
+                hops: HopChoice {
+                    count: fewest,
+                    ..e.hops
+                },
+                ..e.clone()
+            };
+            let more = evidence.summary(e)?.p50 - evidence.summary(&first)?.p50;
+            one(words, number(e.hops.count), micros(more))
+        },
+        paper: vec![
+            StatedValue::at("one interface", 2.0, 11.0, FigureKind::Value, SOURCE),
+            StatedValue::at("one interface", 5.0, 44.0, FigureKind::Value, SOURCE),
+            StatedValue::at("two in a chain", 4.0, 28.0, FigureKind::Value, SOURCE),
+        ],
+        note: "the paper says 11 and 14 a hop",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::tests::{at, figure};
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::testing::judge;
     use experiment::{GatewayChoice, fake};
@@ -205,6 +242,24 @@ mod tests {
                 "7.7 and 8.4 a hop (can-gw: 10.0 through vcan)"
             );
             assert_eq!(judged.verdict, Reproduced);
+        }
+    }
+
+    #[test]
+    fn the_figure_is_relative_to_the_fewest_hops() {
+        let hops = figure("G10", Extent::Full, |e| {
+            30_000
+                + u64::from(e.hops.count)
+                    * if e.hops.interfaces == 2 {
+                        14_000
+                    } else {
+                        11_000
+                    }
+        });
+        assert_eq!(at(&hops, ("cangw", "one interface"), &number(1)), 0.0);
+        // The paper's points lie on what is its own slope.
+        for stated in &hops.paper {
+            assert_eq!(Some(at(&hops, ("cangw", stated.name), &stated.x)), stated.y);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! G12: a flood of each payload, and the effect of load on it.
 
-use super::figures;
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, FigureValue, StatedValue, axis, micros, number};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::board;
@@ -43,7 +43,7 @@ const G12: Claim = Claim {
         none.chain(loads).collect()
     },
     judge,
-    picture: Some(figures::g12),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -105,9 +105,57 @@ fn judge(
     Ok(conditions.judge(measured, &remark))
 }
 
+/// The section of the values that the paper states.
+const SOURCE: &str = "gateway-2010-draft §IV-A";
+
+fn figure() -> FigurePlan {
+    FigurePlan {
+        title: "Total latency under flood over the payload",
+        form: FigureForm::Line,
+        x: axis("payload", "bytes"),
+        y: axis("latency and the frame's duration", "µs"),
+        of: |evidence, e| {
+            if e.load != MachineLoad::None {
+                return Ok(vec![]);
+            }
+            let records = &evidence.results(e)?.records;
+            let both = records.iter().filter_map(|r| {
+                let duration = i64::try_from(r.outgoing?.duration).ok()?;
+                Some((r.latency()? + duration, duration))
+            });
+            let (total, duration): (Vec<i64>, Vec<i64>) = both.unzip();
+            let worst = total.iter().max().copied();
+            let (Some(total), Some(duration)) = (median(&total), median(&duration)) else {
+                return Ok(vec![]);
+            };
+            let x = number(e.payload);
+            Ok(vec![
+                FigureValue {
+                    setting: "in total".to_owned(),
+                    x: x.clone(),
+                    median: micros(total),
+                    worst: worst.map(micros),
+                },
+                FigureValue {
+                    setting: "of it on the bus".to_owned(),
+                    x,
+                    median: micros(duration),
+                    worst: None,
+                },
+            ])
+        },
+        paper: vec![
+            StatedValue::at("in total", 2.0, 60.0, FigureKind::Value, SOURCE),
+            StatedValue::at("in total", 8.0, 110.0, FigureKind::Value, SOURCE),
+        ],
+        note: "",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::tests::{at, figure};
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::testing::verdict;
     use experiment::fake;
@@ -132,5 +180,15 @@ mod tests {
         assert_eq!(with(10_000, 999, 500, 5), Differs);
         assert_eq!(with(10_000, 0, 50, 5), Differs);
         assert_eq!(with(10_000, 0, 500, 100), Differs);
+    }
+
+    #[test]
+    fn totals_have_the_frames_duration_in_them_and_loads_are_left_out() {
+        let totals = figure("G12", Extent::Full, |_| 5_000);
+        let total = at(&totals, ("cangw", "in total"), &number(8));
+        let on_the_bus = at(&totals, ("cangw", "of it on the bus"), &number(8));
+        assert_eq!(total, on_the_bus + 5.0);
+        let points: usize = totals.series.iter().map(|s| s.points.len()).sum();
+        assert_eq!(points, 2 * 7, "2 to 8 bytes");
     }
 }

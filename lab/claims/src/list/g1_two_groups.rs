@@ -1,10 +1,10 @@
 //! G1: one frame at a time, and the timer interrupt.
 
-use super::figures;
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureKind, FigurePlan, StatedValue, latency, number, profile};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
@@ -40,7 +40,7 @@ const G1: Claim = Claim {
         Extent::Full => vec![simple(extent), ticking(extent)],
     },
     judge,
-    picture: Some(figures::g1),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -121,6 +121,27 @@ fn with_ticks(
         most_within(&times, TICK, TICK / 10),
         times.len()
     ))
+}
+
+/// The section of the values that the paper states.
+const SOURCE: &str = "gateway-2011 §3.1";
+
+fn figure() -> FigurePlan {
+    profile(
+        "One frame at a time: latency profile",
+        |evidence, e| {
+            let boot = match e.boot == Boot::default() {
+                true => "as it is".to_owned(),
+                false => e.boot.to_string(),
+            };
+            latency(evidence, e, boot, number(0))
+        },
+        vec![
+            StatedValue::mark("best", 35.0, FigureKind::Best, SOURCE),
+            StatedValue::mark("gap", 50.0, FigureKind::Value, SOURCE),
+            StatedValue::mark("worst", 140.0, FigureKind::Worst, SOURCE),
+        ],
+    )
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! G3: the effect of load on one frame at a time.
 
-use super::figures;
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, LATENCY, StatedValue, axis, latency, name};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
@@ -34,7 +34,7 @@ const G3: Claim = Claim {
             .to_vec()
     },
     judge,
-    picture: Some(figures::g3),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -67,6 +67,42 @@ fn judge(
         format!("under Ethernet load it is {by_eth:.1} times that under CPU load"),
     );
     Ok(conditions.judge(measured, ""))
+}
+
+/// The section of the values that the paper states.
+const SOURCE: &str = "gateway-2011 §3.3";
+
+fn figure() -> FigurePlan {
+    let load = |load: MachineLoad| name(load_words(load));
+    let stated = |of: MachineLoad, y| StatedValue {
+        name: "",
+        x: load(of),
+        y: Some(y),
+        of: FigureKind::Worst,
+        source: SOURCE,
+    };
+    FigurePlan {
+        title: "Latency beside loads",
+        form: FigureForm::Bars,
+        x: axis("load of the gateway", ""),
+        y: LATENCY,
+        of: |evidence, e| latency(evidence, e, "", name(load_words(e.load))),
+        paper: vec![
+            stated(MachineLoad::None, 140.0),
+            stated(MachineLoad::Cpu, 250.0),
+            stated(MachineLoad::EthRx, 3_000.0),
+        ],
+        note: "",
+    }
+}
+
+fn load_words(load: MachineLoad) -> String {
+    match load {
+        MachineLoad::None => "no load".to_owned(),
+        MachineLoad::Cpu => "CPU (hackbench)".to_owned(),
+        MachineLoad::EthRx => "Ethernet receive".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! G4: the cost of filters.
 
-use super::figures;
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, LATENCY, StatedValue, axis, latency, number};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
@@ -54,7 +54,7 @@ const G4: Claim = Claim {
         p50(sff:N) / min p50(sff:N) ≤ 1.05; p50(list:2048) / max p50(sff:N) ≥ 2 (paper: 4)",
     needs,
     judge,
-    picture: Some(figures::g4),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -147,6 +147,28 @@ fn knee(points: &[(u32, i64)]) -> String {
              which instruction counting does not have"
         ),
         _ => "too few lengths to look for a knee".to_owned(),
+    }
+}
+
+/// The section of the values that the paper states.
+const SOURCE: &str = "gateway-2010-draft §IV-C1";
+
+fn figure() -> FigurePlan {
+    FigurePlan {
+        title: "Latency over the number of filters",
+        form: FigureForm::Line,
+        x: axis("filters, of which the last one matches", ""),
+        y: LATENCY,
+        of: |evidence, e| match e.filters {
+            FilterChoice::List(n) => latency(evidence, e, "list", number(n)),
+            FilterChoice::Sff(n) => latency(evidence, e, "single-ID SFF", number(n)),
+            FilterChoice::None | FilterChoice::Eff(_) => Ok(vec![]),
+        },
+        paper: vec![
+            StatedValue::at("list", 2048.0, 400.0, FigureKind::Best, SOURCE),
+            StatedValue::at("single-ID SFF", 2048.0, 100.0, FigureKind::Best, SOURCE),
+        ],
+        note: "",
     }
 }
 

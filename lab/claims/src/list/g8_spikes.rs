@@ -8,7 +8,7 @@ use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::{kernels, on_kernel};
 use crate::stats::us;
-use experiment::{Boot, Cpu, Experiment, FilterChoice};
+use experiment::{Boot, Cpu, Experiment, FilterChoice, Kernel};
 use probe::FrameRecord;
 
 pub(super) const CLAIMS: &[Claim] = &[
@@ -20,7 +20,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 /// The least latency that counts as a spike, ns: a fifth of the paper's.
 const SPIKE: i64 = 10_000_000;
 
-fn spiky(path: DataPath, kernel: &str) -> Experiment {
+fn spiky(path: DataPath, kernel: Kernel) -> Experiment {
     Experiment {
         filters: FilterChoice::List(2048),
         payload: 2,
@@ -36,7 +36,7 @@ fn throttled(path: DataPath, boot: Boot) -> Experiment {
         cpu: Cpu::BoardAt(6),
         frames: 2000,
         boot,
-        ..spiky(path, "6.1-rt")
+        ..spiky(path, Kernel::V6_1_RT)
     }
 }
 
@@ -61,7 +61,7 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     let all = |path| {
         let slow = [Boot::default(), shorter()].map(|boot| throttled(path, boot));
         let rt = kernels(true);
-        let rt = rt.iter().map(|kernel| spiky(path, kernel));
+        let rt = rt.into_iter().map(|kernel| spiky(path, kernel));
         rt.chain(slow).collect()
     };
     match extent {
@@ -94,8 +94,8 @@ fn judge(
         Ok(100.0 * busy(records))
     };
     let mut busiest = 0.0f64;
-    for kernel in &kernels(true) {
-        busiest = busiest.max(look(kernel.clone(), spiky(path, kernel))?);
+    for kernel in kernels(true) {
+        busiest = busiest.max(look(kernel.to_string(), spiky(path, kernel))?);
     }
     let slow = throttled(path, Boot::default());
     let slow_busy = look(format!("6.1-rt at {}", slow.cpu), slow.clone())?;
@@ -157,7 +157,7 @@ mod tests {
     fn g8_wants_spikes_once_a_second() {
         let with = |distance: u64, size: u64| {
             judge(&G8, Extent::Full, move |e| {
-                let some = e.kernel == "6.1-rt";
+                let some = e.kernel == Kernel::V6_1_RT;
                 // A frame a millisecond.
                 fake::with_latencies((0..3500).map(move |n| {
                     if some && n > 0 && n % distance == 0 {

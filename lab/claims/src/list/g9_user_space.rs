@@ -8,18 +8,18 @@ use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{lost, ratio, us};
-use experiment::{Experiment, GatewayChoice, TrafficPattern, WayPair};
+use experiment::{Experiment, GatewayChoice, Kernel, TrafficPattern, WayPair};
 
 pub(super) const CLAIMS: &[Claim] = &[G9];
 
-fn routed(extent: Extent, kernel: &str, user: bool, traffic: TrafficPattern) -> Experiment {
+fn routed(extent: Extent, kernel: Kernel, user: bool, traffic: TrafficPattern) -> Experiment {
     let gateway = if user {
         GatewayChoice::User(WayPair::READ_WRITE)
     } else {
         GatewayChoice::Cangw
     };
     Experiment {
-        kernel: kernel.to_owned(),
+        kernel,
         gateway,
         traffic,
         payload: 2,
@@ -40,12 +40,12 @@ const G9: Claim = Claim {
         and max(6.1) / max(6.1-rt) ≥ 10 (paper: 50)",
     needs: |extent, _| {
         let mut all = vec![
-            routed(extent, "6.1", false, ONE),
-            routed(extent, "6.1", true, ONE),
-            routed(extent, "6.1", true, FLOOD),
+            routed(extent, Kernel::V6_1, false, ONE),
+            routed(extent, Kernel::V6_1, true, ONE),
+            routed(extent, Kernel::V6_1, true, FLOOD),
         ];
         if extent == Extent::Full {
-            all.push(routed(extent, "6.1-rt", true, FLOOD));
+            all.push(routed(extent, Kernel::V6_1_RT, true, FLOOD));
         }
         all
     },
@@ -58,8 +58,8 @@ fn judge(
     extent: Extent,
     _: DataPath,
 ) -> Result<ClaimJudgement, MissingEvidence> {
-    let kernel = evidence.summary(&routed(extent, "6.1", false, ONE))?;
-    let user = evidence.summary(&routed(extent, "6.1", true, ONE))?;
+    let kernel = evidence.summary(&routed(extent, Kernel::V6_1, false, ONE))?;
+    let user = evidence.summary(&routed(extent, Kernel::V6_1, true, ONE))?;
     let mut conditions = Conditions::default();
     let times = ratio(user.p50, kernel.p50);
     conditions.add(
@@ -70,7 +70,7 @@ fn judge(
         let e = routed(extent, kernel, true, FLOOD);
         Ok((evidence.summary(&e)?.max, lost(evidence.results(&e)?)))
     };
-    let (plain, plain_lost) = flood("6.1")?;
+    let (plain, plain_lost) = flood(Kernel::V6_1)?;
     let mut measured = format!("×{times:.1} ({} against {})", us(user.p50), us(kernel.p50));
     conditions.add(
         plain_lost > 0,
@@ -85,7 +85,7 @@ fn judge(
         }
         return Ok(judgement);
     }
-    let (rt, rt_lost) = flood("6.1-rt")?;
+    let (rt, rt_lost) = flood(Kernel::V6_1_RT)?;
     measured.push_str(&format!(
         "; flood: {} (lost {plain_lost}) against {} (lost {rt_lost})",
         us(plain),
@@ -114,9 +114,9 @@ mod tests {
 
     fn judged(extent: Extent, user: u64, plain: (u64, u64), rt: (u64, u64)) -> Verdict {
         verdict(&G9, extent, move |e| {
-            let (latency, lost) = match (&e.gateway, e.traffic, e.kernel.as_str()) {
+            let (latency, lost) = match (&e.gateway, e.traffic, e.kernel) {
                 (GatewayChoice::Cangw, ..) => (35_000, 0),
-                (_, TrafficPattern::Flood, "6.1") => plain,
+                (_, TrafficPattern::Flood, Kernel::V6_1) => plain,
                 (_, TrafficPattern::Flood, _) => rt,
                 _ => (user, 0),
             };

@@ -6,8 +6,8 @@ use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::papers::ClaimOrigin;
-use experiment::Cpu;
 use experiment::recorders::{RecorderMeasurement, RecorderRun};
+use experiment::{Cpu, Kernel};
 
 pub(super) const CLAIMS: &[Claim] = &[O14];
 
@@ -28,7 +28,7 @@ const O14: Claim = Claim {
         10 000 frames/s, where neither loses; at 60 000 frames/s lost(capture) = 0 and lost(candump) > 0",
     recorders: |extent| {
         Some(RecorderMeasurement {
-            kernel: "6.1".to_owned(),
+            kernel: Kernel::V6_1,
             cpu: Cpu::Pc,
             rates: RATES.to_vec(),
             frames: extent.pick(20_000, 100_000),

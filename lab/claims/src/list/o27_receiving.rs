@@ -62,7 +62,7 @@ fn line_rate(
         let experiment = flooded(extent, *way);
         let said = receiving(evidence.results(&experiment)?).ok_or_else(|| MissingEvidence {
             experiment: experiment.name(),
-            why: "its results do not say what the program received".to_owned(),
+            why: "its results do not contain what the program received".to_owned(),
         })?;
         let whole = said.bus == u64::from(experiment.frames);
         let exits = said.exits.iter().find(|(kind, _)| kind == "exits");

@@ -8,9 +8,11 @@
 
 use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
+use crate::figure::{AxisPlace, FigureAxis, FigureValue, axis, micros};
 use crate::stats::us;
 use experiment::{
-    BenchKind, Experiment, ExperimentTask, GatewayChoice, MachineLoad, Tuning, WayPair, round_trip,
+    BenchKind, Experiment, ExperimentTask, GatewayChoice, Kernel, MachineLoad, Tuning, WayPair,
+    round_trip,
 };
 
 use probe::LatencySummary;
@@ -19,13 +21,13 @@ use probe::LatencySummary;
 pub(super) const SOCKETS: GatewayChoice = GatewayChoice::User(WayPair::READ_WRITE);
 pub(super) const DEVICE: GatewayChoice = GatewayChoice::Chardev;
 /// The kernels of claims about PREEMPT_RT, and about ordinary ones.
-pub(super) const RT: &str = "6.1-rt";
-pub(super) const PLAIN: &str = "6.1";
+pub(super) const RT: Kernel = Kernel::V6_1_RT;
+pub(super) const PLAIN: Kernel = Kernel::V6_1;
 
 /// Returns the paper's round trip, on an idle machine.
-pub(super) fn idle(extent: Extent, kernel: &str, gateway: GatewayChoice) -> Experiment {
+pub(super) fn idle(extent: Extent, kernel: Kernel, gateway: GatewayChoice) -> Experiment {
     Experiment {
-        kernel: kernel.to_owned(),
+        kernel,
         bench: BenchKind::Timed,
         task: ExperimentTask::RoundTrip,
         gateway,
@@ -38,7 +40,7 @@ pub(super) fn idle(extent: Extent, kernel: &str, gateway: GatewayChoice) -> Expe
 /// Returns the same experiment during a load.
 pub(super) fn loaded(
     extent: Extent,
-    kernel: &str,
+    kernel: Kernel,
     gateway: GatewayChoice,
     load: MachineLoad,
     tuning: Tuning,
@@ -72,7 +74,7 @@ pub(super) fn overhead(
     let results = evidence.results(experiment)?;
     let bus = round_trip::bus_time(results).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
-        why: "its results do not say how long the frames were on the bus".to_owned(),
+        why: "its results do not contain the frames' time on the bus".to_owned(),
     })?;
     Ok(OverheadTimes {
         p50: p50 - bus,
@@ -85,6 +87,27 @@ pub(super) fn overhead(
 pub(super) fn shown(overhead: &OverheadTimes) -> String {
     format!("{} (worst {})", us(overhead.p50), us(overhead.max))
 }
+
+/// The section of the values that the paper states.
+pub(super) const SOURCE: &str = "drivers-2009 §3.2";
+
+/// Returns the overheads of round trips, by kind of driver.
+pub(super) fn drivers(
+    evidence: &ClaimEvidence,
+    e: &Experiment,
+    setting: String,
+    x: AxisPlace,
+) -> Result<Vec<FigureValue>, MissingEvidence> {
+    let found = overhead(evidence, e)?;
+    Ok(vec![FigureValue {
+        setting,
+        x,
+        median: micros(found.p50),
+        worst: Some(micros(found.max)),
+    }])
+}
+
+pub(super) const OVERHEAD: FigureAxis = axis("round trip less both frames' time on the bus", "µs");
 
 #[cfg(test)]
 pub(super) mod tests {

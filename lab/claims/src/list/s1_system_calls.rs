@@ -7,14 +7,14 @@ use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::line;
-use experiment::Cpu;
 use experiment::bursts::{BurstMeasurement, BurstPoint};
+use experiment::{Cpu, Kernel};
 
 pub(super) const CLAIMS: &[Claim] = &[S1];
 
 fn bursts(extent: Extent) -> Option<BurstMeasurement> {
     Some(BurstMeasurement {
-        kernel: "6.1".to_owned(),
+        kernel: Kernel::V6_1,
         cpu: Cpu::Pc,
         most: extent.pick(1000, 50_000),
     })

@@ -1,12 +1,12 @@
 //! S2: one frame at a time through each of the paper's gateways.
 
-use super::figures;
 use super::o16_no_os::NO_OS;
-use super::ways::{KERNEL, one_at_a_time, word};
+use super::ways::{KERNEL, SOURCE, one_at_a_time, word};
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, LATENCY, StatedValue, axis, latency, name};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
@@ -29,7 +29,7 @@ const S2: Claim = Claim {
             .collect()
     },
     judge,
-    picture: Some(figures::s2),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -92,9 +92,49 @@ fn judge(
     Ok(conditions.judge(measured, ""))
 }
 
+/// Returns a gateway's name in a column.
+fn way(gateway: &GatewayChoice) -> String {
+    match gateway {
+        GatewayChoice::Baremetal { .. } => "no OS".to_owned(),
+        GatewayChoice::OwnRules | GatewayChoice::Cangw => "kernel (can-gw)".to_owned(),
+        other => word(other),
+    }
+}
+
+fn figure() -> FigurePlan {
+    let mut paper = vec![
+        StatedValue::beside("no OS", 15.0, FigureKind::Median, SOURCE),
+        StatedValue::beside("kernel (can-gw)", 49.0, FigureKind::Median, SOURCE),
+    ];
+    for (_, ways) in PAPER_NAMES {
+        if ways.receive == ReceiveChoice::BusypollNoIrq {
+            continue;
+        }
+        let y = if ways.receive.is_busy() { 100.0 } else { 180.0 };
+        let column = way(&GatewayChoice::User(ways));
+        paper.push(StatedValue::beside(
+            &column,
+            y,
+            FigureKind::Median,
+            SOURCE,
+        ));
+    }
+    FigurePlan {
+        title: "Latency of ways to receive and to send",
+        form: FigureForm::Bars,
+        x: axis("gateway", ""),
+        y: LATENCY,
+        of: |evidence, e| latency(evidence, e, "", name(way(&e.gateway))),
+        paper,
+        note: "the paper says ≈180 of all ways that block and ≈100 of all that wait busily",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::AxisPlace;
+    use crate::figure::tests::figure;
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::testing::verdict;
     use experiment::fake;
@@ -116,5 +156,20 @@ mod tests {
         assert_eq!(with(300_000, 100_000), Differs);
         assert_eq!(with(180_000, 50_000), Differs);
         assert_eq!(with(130_000, 140_000), Differs);
+    }
+
+    #[test]
+    fn every_way_of_the_paper_has_its_column() {
+        let ways = figure("S2", Extent::Full, |_| 50_000);
+        let columns: Vec<&AxisPlace> = ways
+            .series
+            .iter()
+            .flat_map(|s| &s.points)
+            .map(|p| &p.x)
+            .collect();
+        for stated in &ways.paper {
+            assert!(columns.contains(&&stated.x), "{:?}", stated.x);
+        }
+        assert_eq!(columns.len(), ways.paper.len());
     }
 }

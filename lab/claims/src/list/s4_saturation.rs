@@ -1,11 +1,11 @@
 //! S4: the period at which each gateway is saturated.
 
-use super::figures;
-use super::ways::{READ_WRITE, saturated, user, word};
+use super::ways::{READ_WRITE, SOURCE, saturated, user, word};
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, StatedValue, axis, name, one};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use experiment::rate::{RateLimitedBy, SearchedRate};
@@ -53,7 +53,7 @@ const S4: Claim = Claim {
         Extent::Full => searched(extent),
     },
     judge,
-    picture: Some(figures::s4),
+    picture: Some(figure),
     ..Claim::BLANK
 };
 
@@ -110,6 +110,37 @@ fn judge(
     Ok(conditions.judge(measured.join(", "), ""))
 }
 
+fn figure() -> FigurePlan {
+    let stated = |receive, transmit, y| {
+        let column = word(&user(receive, transmit));
+        StatedValue::beside(&column, y, FigureKind::Value, SOURCE)
+    };
+    FigurePlan {
+        title: "Shortest period of frames without loss",
+        form: FigureForm::Bars,
+        x: axis("gateway", ""),
+        y: axis("period of frames", "µs"),
+        of: |evidence, e| {
+            let rate = evidence.rate(e)?;
+            match rate.bound {
+                RateLimitedBy::None => Ok(vec![]),
+                RateLimitedBy::Gateway | RateLimitedBy::Bus => {
+                    one("", name(word(&e.gateway)), 1e6 / rate.frames_per_s)
+                }
+            }
+        },
+        paper: vec![
+            stated(ReceiveChoice::Read, TransmitChoice::Write, 155.0),
+            stated(ReceiveChoice::ReadNonblock, TransmitChoice::Write, 155.0),
+            stated(ReceiveChoice::Ring, TransmitChoice::Write, 127.0),
+            stated(ReceiveChoice::RingBusy, TransmitChoice::Write, 127.0),
+            stated(ReceiveChoice::Ring, TransmitChoice::Ring, 120.0),
+            stated(ReceiveChoice::Recvmmsg, TransmitChoice::Sendmmsg, 120.0),
+        ],
+        note: "the paper says 150 to 155 of read*-write, and of rings and mmsg that they lose nothing at its shortest period, 120",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,5 +184,26 @@ mod tests {
             S4.judge(&ClaimEvidence::default(), Extent::Quick).verdict,
             NotTestable
         );
+    }
+
+    #[test]
+    fn periods_are_those_of_the_rates_that_were_found() {
+        let mut evidence = ClaimEvidence::default();
+        for e in S4.rates(Extent::Full) {
+            let rate = experiment::rate::SearchedRate {
+                frames_per_s: 8_000.0,
+                bound: RateLimitedBy::Gateway,
+                passed: None,
+                failed: None,
+                tries: 1,
+            };
+            evidence.add_rate(e, Ok(rate));
+        }
+        let periods = S4.picture(&evidence, Extent::Full).unwrap();
+        let points: Vec<_> = periods.series.iter().flat_map(|s| &s.points).collect();
+        assert!(points.iter().all(|p| p.median == 125.0), "{points:?}");
+        for stated in &periods.paper {
+            assert!(points.iter().any(|p| p.x == stated.x), "{:?}", stated.x);
+        }
     }
 }

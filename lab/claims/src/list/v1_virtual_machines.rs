@@ -9,20 +9,21 @@
 //! is `vm:driver`, its virtual functions are `vm:vf`; `vm:host` is a way that the paper does not
 //! have.
 
-use super::figures;
 use super::round_trips::overhead;
 use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureForm, FigureKind, FigurePlan, FigureValue, StatedValue, axis, micros, number, one};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
 use experiment::nested::{exits, exits_a_frame};
-use experiment::{BenchKind, Experiment, ExperimentTask, GatewayChoice, Nesting, round_trip};
+use experiment::{
+    BenchKind, Experiment, ExperimentTask, GatewayChoice, Kernel, Nesting, round_trip,
+};
 
-pub(super) const CLAIMS: &[Claim] = &[V1, V2, V3, V4];
-pub(super) const BOUNDS: &[Claim] = &[O18, O19, O20, O21, O25];
+pub(super) const CLAIMS: &[Claim] = &[V1, V2, V3, V4, O18, O19, O20, O21, O25];
 
 const V1: Claim = Claim {
     id: "V1",
@@ -44,7 +45,7 @@ const V2: Claim = Claim {
         mean; in the full run also on 7.3",
     needs: |extent, _| over_payloads(extent, &[Nesting::Native, Nesting::Driver]),
     judge: |evidence, extent, _| constant(evidence, extent, Nesting::Driver),
-    picture: Some(figures::v2),
+    picture: Some(figure_of_v2),
     ..Claim::BLANK
 };
 
@@ -105,7 +106,7 @@ const O19: Claim = Claim {
         )
     },
     judge: fifth,
-    picture: Some(figures::v3),
+    picture: Some(figure_of_v3),
     ..O18
 };
 
@@ -141,21 +142,21 @@ const O25: Claim = Claim {
     ..O18
 };
 
-pub(super) const PLAIN: &str = "6.1";
+pub(super) const PLAIN: Kernel = Kernel::V6_1;
 /// Payload bytes of the longest classic frame.
 pub(super) const LONGEST: u8 = 8;
 
-fn kernels(extent: Extent) -> &'static [&'static str] {
-    extent.pick(&[PLAIN], &[PLAIN, "7.3"])
+fn kernels(extent: Extent) -> &'static [Kernel] {
+    extent.pick(&[PLAIN], &[PLAIN, Kernel::V7_3])
 }
 
 fn payloads(extent: Extent) -> &'static [u8] {
     extent.pick(&[0, LONGEST], &[0, 1, 2, 3, 4, 5, 6, 7, LONGEST])
 }
 
-pub(super) fn over(extent: Extent, kernel: &str, nesting: Nesting, payload: u8) -> Experiment {
+pub(super) fn over(extent: Extent, kernel: Kernel, nesting: Nesting, payload: u8) -> Experiment {
     Experiment {
-        kernel: kernel.to_owned(),
+        kernel,
         bench: BenchKind::Vm,
         task: ExperimentTask::RoundTrip,
         gateway: GatewayChoice::Vm(nesting),
@@ -174,7 +175,7 @@ fn of(extent: Extent, ways: &[Nesting]) -> Vec<Experiment> {
 /// Returns the experiments of each way with all payloads, on all kernels.
 fn over_payloads(extent: Extent, ways: &[Nesting]) -> Vec<Experiment> {
     let mut all = Vec::new();
-    for kernel in kernels(extent) {
+    for &kernel in kernels(extent) {
         for payload in payloads(extent) {
             let one = |way: &Nesting| over(extent, kernel, *way, *payload);
             all.extend(ways.iter().map(one));
@@ -188,7 +189,7 @@ fn frame(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<i64, Missi
     let both = round_trip::bus_time(evidence.results(experiment)?);
     both.map(|ns| ns / 2).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
-        why: "its results do not say how long the frames were on the bus".to_owned(),
+        why: "its results do not contain the frames' time on the bus".to_owned(),
     })
 }
 
@@ -196,7 +197,7 @@ fn frame(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<i64, Missi
 fn added(
     evidence: &ClaimEvidence,
     extent: Extent,
-    kernel: &str,
+    kernel: Kernel,
     way: Nesting,
     payload: u8,
 ) -> Result<i64, MissingEvidence> {
@@ -231,7 +232,7 @@ fn constant(
 ) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
-    for kernel in kernels(extent) {
+    for &kernel in kernels(extent) {
         let all: Result<Vec<i64>, MissingEvidence> = payloads(extent)
             .iter()
             .map(|payload| added(evidence, extent, kernel, way, *payload))
@@ -289,7 +290,7 @@ fn fifth(
 ) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
-    for kernel in kernels(extent) {
+    for &kernel in kernels(extent) {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for payload in payloads(extent) {
             let of = |way| added(evidence, extent, kernel, way, *payload);
@@ -360,7 +361,7 @@ fn no_exits(
 fn uncounted(experiment: &Experiment) -> MissingEvidence {
     MissingEvidence {
         experiment: experiment.name(),
-        why: "its results do not say how often the machine was left".to_owned(),
+        why: "its results do not contain the number of the machine's exits".to_owned(),
     }
 }
 
@@ -399,9 +400,54 @@ fn own_monitor(
     Ok(conditions.judge(format!("{measured}; {each:.2} exits a frame"), ""))
 }
 
+/// The sections of the values that the paper states.
+const V2_SOURCE: &str = "virtualization-2015 §5.1";
+const V3_SOURCE: &str = "virtualization-2015 §5.3";
+
+/// Returns the time that a way through a hypervisor adds to the native round trip, over the
+/// payload.
+fn added_points(evidence: &ClaimEvidence, e: &Experiment) -> Result<Vec<FigureValue>, MissingEvidence> {
+    if e.gateway == GatewayChoice::Vm(Nesting::Native) {
+        return Ok(vec![]);
+    }
+    let native = Experiment {
+        gateway: GatewayChoice::Vm(Nesting::Native),
+        ..e.clone()
+    };
+    let more = overhead(evidence, e)?.p50 - overhead(evidence, &native)?.p50;
+    one(e.kernel.to_string(), number(e.payload), micros(more))
+}
+
+fn over_payload(paper: Vec<StatedValue>) -> FigurePlan {
+    FigurePlan {
+        title: "What sharing a controller adds, over the payload",
+        form: FigureForm::Line,
+        x: axis("payload", "bytes"),
+        y: axis("median round trip, more than the native one", "µs"),
+        of: added_points,
+        paper,
+        note: "the paper measures on two boards: a driver VM on one, virtual functions on the other",
+    }
+}
+
+fn figure_of_v2() -> FigurePlan {
+    over_payload(vec![
+        StatedValue::at("driver VM", 0.0, 35.0, FigureKind::Value, V2_SOURCE),
+        StatedValue::at("driver VM", 8.0, 35.0, FigureKind::Value, V2_SOURCE),
+    ])
+}
+
+fn figure_of_v3() -> FigurePlan {
+    over_payload(vec![
+        StatedValue::at("driver VM", 8.0, 35.0, FigureKind::Value, V3_SOURCE),
+        StatedValue::at("virtual function", 8.0, 7.0, FigureKind::Value, V3_SOURCE),
+    ])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::tests::{at, figure};
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
     use crate::list::round_trips::tests::{trips, verdict};
     use experiment::fake;
@@ -510,5 +556,14 @@ mod tests {
         assert_eq!(with("2.09"), Reproduced);
         assert_eq!(with("2.10"), Differs);
         assert_eq!(counted(&O20, &others), NotTestable);
+    }
+
+    #[test]
+    fn the_figure_is_relative_to_the_native_way() {
+        let shared = figure("V2", Extent::Full, |e| match e.gateway {
+            GatewayChoice::Vm(Nesting::Native) => 120_000,
+            _ => 155_000,
+        });
+        assert_eq!(at(&shared, ("vm:driver", "6.1"), &number(8)), 35.0);
     }
 }

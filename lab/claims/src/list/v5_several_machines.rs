@@ -16,11 +16,10 @@ use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::us;
 use experiment::nested::{OtherRoundTrips, beside};
-use experiment::{Experiment, Machines, Nesting, OtherTraffic};
+use experiment::{Experiment, Nesting, OtherTraffic};
 use probe::Status;
 
-pub(super) const CLAIMS: &[Claim] = &[V5];
-pub(super) const BOUNDS: &[Claim] = &[O22, O23, O24];
+pub(super) const CLAIMS: &[Claim] = &[V5, O22, O23, O24];
 
 const V5: Claim = Claim {
     id: "V5",
@@ -158,10 +157,7 @@ fn ways(
 /// Returns the experiment in which one machine asks and the others send as fast as they can.
 fn flooded(extent: Extent, way: Nesting, count: u8) -> Experiment {
     Experiment {
-        machines: Machines {
-            count,
-            ..Machines::ONE
-        },
+        machines: count,
         ..over(extent, PLAIN, way, LONGEST)
     }
 }
@@ -169,8 +165,8 @@ fn flooded(extent: Extent, way: Nesting, count: u8) -> Experiment {
 /// Returns the experiment in which one of them babbles.
 fn babbling(extent: Extent, way: Nesting, count: u8, budget: u32) -> Experiment {
     let mut experiment = flooded(extent, way, count);
-    experiment.machines.others = OtherTraffic::Babble;
-    experiment.machines.budget = budget;
+    experiment.others = OtherTraffic::Babble;
+    experiment.budget = budget;
     experiment
 }
 
@@ -189,7 +185,7 @@ fn others(
 ) -> Result<OtherRoundTrips, MissingEvidence> {
     beside(evidence.results(experiment)?).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
-        why: "its results do not say what the other machines did".to_owned(),
+        why: "its results do not contain the figures of the other machines".to_owned(),
     })
 }
 
@@ -331,6 +327,7 @@ fn line_rate(
 mod tests {
     use super::*;
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
+    use experiment::Machines;
     use experiment::{GatewayChoice, fake};
 
     const BUS: u64 = 249_000;
@@ -348,7 +345,7 @@ mod tests {
             let GatewayChoice::Vm(way) = e.gateway else {
                 panic!("{}", e.name());
             };
-            let latencies = vec![BUS + worst(way, &e.machines); 3];
+            let latencies = vec![BUS + worst(way, &e.sharing()); 3];
             let mut results = fake::results(fake::with_latencies(latencies));
             let more = &mut results.description.more;
             more.push(("time on the bus, ns".to_owned(), BUS.to_string()));

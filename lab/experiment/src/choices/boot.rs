@@ -1,6 +1,6 @@
 //! Parameters for the guest's kernel.
 
-use super::word::WordError;
+use super::word::{WordError, WordKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -14,6 +14,10 @@ pub struct Boot(pub Vec<String>);
 const RESERVED: [&str; 9] = [
     "cangate.", "console", "init", "rdinit", "root", "quiet", "panic", "PATH", "HOME",
 ];
+
+impl WordKind for Boot {
+    const KIND: &'static str = "parameter of the kernel";
+}
 
 impl fmt::Display for Boot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,7 +54,7 @@ impl FromStr for Boot {
             let once = word.matches('=').count() <= 1;
             if !lettered || !once || !word.chars().all(fit) {
                 return Err(WordError::new(
-                    format!("`{word}` is not a parameter of a kernel"),
+                    format!("`{word}` is not a {}", Self::KIND),
                     "write nohz=off, or several as nohz=off+threadirqs; `none` for none",
                 ));
             }

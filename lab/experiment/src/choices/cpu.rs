@@ -1,6 +1,6 @@
 //! The speed of the guest's processor, and the gateway's controllers.
 
-use super::word::{WordError, number};
+use super::word::{WordError, WordKind, WordMeaning, number};
 use guest::machine::BitcanController;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -41,6 +41,38 @@ impl Cpu {
     }
 }
 
+impl WordKind for Cpu {
+    const KIND: &'static str = "processor";
+    const WORDS: &'static [WordMeaning] = &[
+        (
+            "pc",
+            &[
+                "A fast processor: 2 ns for each instruction; SJA1000 controllers. Example: --cpu pc",
+            ],
+        ),
+        (
+            "board",
+            &[
+                "The papers' board: 4 ns for each instruction; MSCAN controllers. Example: --cpu board",
+            ],
+        ),
+        (
+            "board:N",
+            &[
+                "A board of another speed: 2^N ns for each instruction, N from 0 to 10; MSCAN controllers. \
+                Example with 16 ns: --cpu board:4",
+            ],
+        ),
+        (
+            "shift:N",
+            &[
+                "A processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000 \
+                controllers. Example with 8 ns: --cpu shift:3",
+            ],
+        ),
+    ];
+}
+
 impl fmt::Display for Cpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,9 +88,7 @@ impl FromStr for Cpu {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {
-        const KINDS: &str = "pc, board, board:0 to board:10, shift:0 to shift:10";
-        let unknown = || WordError::unknown(text, "processor", KINDS);
-        let shift = |digits| number(digits, 0, 10, "shift").map_err(|_| unknown());
+        let shift = |digits| number(digits, 0..=10, "shift");
         match text.split_once(':') {
             None if text == "pc" => Ok(Self::Pc),
             None if text == "board" => Ok(Self::Board),
@@ -68,7 +98,7 @@ impl FromStr for Cpu {
                 2 => Self::Board,
                 shift => Self::BoardAt(shift),
             }),
-            _ => Err(unknown()),
+            _ => Err(WordError::unknown::<Self>(text)),
         }
     }
 }

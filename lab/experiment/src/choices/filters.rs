@@ -1,6 +1,6 @@
 //! The filters of the gateway.
 
-use super::word::{WordError, number};
+use super::word::{WordError, WordKind, WordMeaning, number};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -38,6 +38,34 @@ impl FilterChoice {
     }
 }
 
+impl WordKind for FilterChoice {
+    const KIND: &'static str = "set of filters";
+    const WORDS: &'static [WordMeaning] = &[
+        (
+            "none",
+            &["One rule that takes all frames. Example: --filters none"],
+        ),
+        (
+            "sff:N",
+            &[
+                "N rules, each for one SFF ID; can-gw keeps them in a table. \
+                Example with a rule for each SFF ID: --filters sff:2048",
+            ],
+        ),
+        (
+            "list:N",
+            &[
+                "N rules, each for one ID in SFF or EFF; can-gw searches them one after the other. \
+                Example with a long list: --filters list:2048",
+            ],
+        ),
+        (
+            "eff:N",
+            &["N rules, each for one EFF ID; can-gw hashes them. Example: --filters eff:512"],
+        ),
+    ];
+}
+
 impl fmt::Display for FilterChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -53,18 +81,14 @@ impl FromStr for FilterChoice {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {
-        let up_to = |n, most| number(n, 1, most, "number of filters");
+        let up_to = |n, most| number(n, 1..=most, "number of filters");
         let count = |n| up_to(n, MOST_FILTERS);
         match text.split_once(':') {
             None if text == "none" => Ok(Self::None),
             Some(("sff", n)) => Ok(Self::Sff(count(n)?)),
             Some(("list", n)) => Ok(Self::List(count(n)?)),
             Some(("eff", n)) => Ok(Self::Eff(up_to(n, MOST_EFF)?)),
-            _ => Err(WordError::unknown(
-                text,
-                "set of filters",
-                "none, sff:COUNT, list:COUNT, eff:COUNT",
-            )),
+            _ => Err(WordError::unknown::<Self>(text)),
         }
     }
 }

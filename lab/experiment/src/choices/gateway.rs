@@ -1,8 +1,8 @@
 //! The gateway under test.
 
 use super::nesting::Nesting;
-use super::ways::WayPair;
-use super::word::WordError;
+use super::ways::{ReceiveChoice, TransmitChoice, WayPair};
+use super::word::{WordError, WordKind, WordMeaning, word_table};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -48,8 +48,8 @@ pub enum GatewayChoice {
         /// Whether it uses interrupts.
         irq: bool,
     },
-    /// No gateway: the way in which a program in an inner machine gets access to a controller of
-    /// the hypervisor.
+    /// The way to a controller of the hypervisor, for a program of the tasks other than a
+    /// gateway's: natively, or from an inner machine.
     #[serde(rename = "vm")]
     Vm(Nesting),
     /// The cost of the bench without an operating system itself, the floor of every figure on it:
@@ -59,6 +59,21 @@ pub enum GatewayChoice {
 }
 
 impl GatewayChoice {
+    /// The gateways whose word has no part that varies.
+    pub(crate) const PLAIN: [Self; 11] = [
+        Self::Cangw,
+        Self::OwnRules,
+        Self::Bpf,
+        Self::Direct { irq: false },
+        Self::Direct { irq: true },
+        Self::Chardev,
+        Self::Baremetal { irq: false },
+        Self::Baremetal { irq: true },
+        Self::BaremetalIdeal,
+        Self::Ideal,
+        Self::None,
+    ];
+
     /// Returns whether the data path is can-gw, whichever program adds its rules.
     #[must_use]
     pub const fn by_rules(&self) -> bool {
@@ -86,16 +101,71 @@ impl GatewayChoice {
         match self {
             Self::OwnRules => Some("can-gw"),
             Self::Bpf => Some("bpf"),
-            Self::Cangw
-            | Self::User(_)
-            | Self::Ideal
-            | Self::None
-            | Self::Direct { .. }
-            | Self::Chardev
-            | Self::Baremetal { .. }
-            | Self::Vm(_)
-            | Self::BaremetalIdeal => None,
+            _ => None,
         }
+    }
+}
+
+impl WordKind for GatewayChoice {
+    const KIND: &'static str = "gateway";
+    const WORDS: &'static [WordMeaning] = &[
+        (
+            "cangw",
+            &["can-gw in the kernel; Debian's program cangw adds the rules"],
+        ),
+        (
+            "can-gw",
+            &["can-gw in the kernel; cangate adds the rules (offload = \"can-gw\")"],
+        ),
+        (
+            "bpf",
+            &["cangate's BPF program in the kernel (offload = \"bpf\")"],
+        ),
+        (
+            "user:RX-TX",
+            &["cangate in user space, which receives and transmits in these ways"],
+        ),
+        (
+            "direct",
+            &["cangate on two controllers in its own memory, polling (timed bench only)"],
+        ),
+        ("direct:irq", &["The same, by interrupt"]),
+        (
+            "chardev",
+            &["cangate on two character devices (timed bench only)"],
+        ),
+        (
+            "baremetal",
+            &["An image without an operating system, on a timed bench inside it, polling"],
+        ),
+        ("baremetal:irq", &["The same, by interrupt"]),
+        ("baremetal:ideal", &["The cost of that bench itself"]),
+        (
+            "vm:WAY",
+            &[
+                "For the other tasks on the vm bench: a program's way to the hypervisor's controller",
+            ],
+        ),
+        (
+            "ideal",
+            &["A gateway without software: what the bench itself costs"],
+        ),
+        (
+            "none",
+            &["No gateway: the precision of the tester (kvaser bench only)"],
+        ),
+    ];
+
+    fn table() -> String {
+        format!(
+            "{}\nWays to the hypervisor's controller (vm:WAY):\n{}\n\
+             Ways to receive (RX), as `receive` in gateway.toml:\n{}\n\
+             Ways to transmit (TX), as `transmit` in gateway.toml:\n{}",
+            word_table(Self::WORDS),
+            Nesting::table(),
+            ReceiveChoice::table(),
+            TransmitChoice::table()
+        )
     }
 }
 
@@ -126,24 +196,12 @@ impl FromStr for GatewayChoice {
         if let Some(nesting) = text.strip_prefix("vm:") {
             return Ok(Self::Vm(nesting.parse()?));
         }
-        match (text, text.strip_prefix("user:")) {
-            ("cangw", _) => Ok(Self::Cangw),
-            ("ideal", _) => Ok(Self::Ideal),
-            ("none", _) => Ok(Self::None),
-            ("can-gw", _) => Ok(Self::OwnRules),
-            ("bpf", _) => Ok(Self::Bpf),
-            ("direct", _) => Ok(Self::Direct { irq: false }),
-            ("direct:irq", _) => Ok(Self::Direct { irq: true }),
-            ("chardev", _) => Ok(Self::Chardev),
-            ("baremetal", _) => Ok(Self::Baremetal { irq: false }),
-            ("baremetal:irq", _) => Ok(Self::Baremetal { irq: true }),
-            ("baremetal:ideal", _) => Ok(Self::BaremetalIdeal),
-            (_, Some(ways)) => Ok(Self::User(ways.parse()?)),
-            _ => Err(WordError::unknown(
-                text,
-                "gateway",
-                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), direct, direct:irq, chardev, baremetal, baremetal:irq, baremetal:ideal, vm:native, vm:host, vm:own, vm:driver, vm:vf, vm:card, vm:trap, ideal, none",
-            )),
+        if let Some(ways) = text.strip_prefix("user:") {
+            return Ok(Self::User(ways.parse()?));
         }
+        let mut plain = Self::PLAIN.into_iter();
+        plain
+            .find(|gateway| gateway.to_string() == text)
+            .ok_or_else(|| WordError::unknown::<Self>(text))
     }
 }

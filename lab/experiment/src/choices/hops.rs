@@ -1,6 +1,6 @@
 //! Passes through virtual interfaces.
 
-use super::word::{WordError, number};
+use super::word::{WordError, WordKind, WordMeaning, number};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -45,6 +45,33 @@ pub enum VirtualKind {
 /// net/can/gw.c): one takes it from each virtual interface, and one from the first bus.
 pub const MOST_HOPS: u8 = 5;
 
+impl WordKind for HopChoice {
+    const KIND: &'static str = "number of hops";
+    const WORDS: &'static [WordMeaning] = &[
+        (
+            "N",
+            &[
+                "N passes, 0 to 5, through one vcan interface. Example with no pass: --hops 0. With three: --hops 3",
+            ],
+        ),
+        (
+            "N:2",
+            &["N passes, 2 or 4, through a chain of two vcan interfaces. Example: --hops 4:2"],
+        ),
+        (
+            "N:vxcan",
+            &[
+                "N passes through one pair of vxcan interfaces: frames into one come out of the other. \
+                Example: --hops 1:vxcan",
+            ],
+        ),
+        (
+            "N:2:vxcan",
+            &["N passes, 2 or 4, through a chain of two vxcan pairs. Example: --hops 4:2:vxcan"],
+        ),
+    ];
+}
+
 impl fmt::Display for HopChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.count)?;
@@ -67,7 +94,7 @@ impl FromStr for HopChoice {
             None => (text, VirtualKind::Vcan),
         };
         let (count, interfaces) = numbers.split_once(':').unwrap_or((numbers, "1"));
-        let count = number(count, 0, MOST_HOPS, "number of hops").map_err(|mut error| {
+        let count = number(count, 0..=MOST_HOPS, Self::KIND).map_err(|mut error| {
             error
                 .hint
                 .push_str(": can-gw's max_hops is at most 6, and the first rule needs one");

@@ -1,27 +1,17 @@
 //! The load on the gateway's machine.
 
-use super::word::{WordError, plain_words};
-use serde::{Deserialize, Serialize};
+use super::word::plain_words;
 
-/// The load on the gateway's machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MachineLoad {
-    /// No load.
-    None,
-    /// hackbench.
-    Cpu,
-    /// The tester's side floods the gateway with 60 kB pings.
-    EthRx,
-    /// The gateway floods the tester's side with 60 kB pings.
-    EthTx,
+plain_words! {
+    /// The load on the gateway's machine.
+    pub enum MachineLoad, "load" {
+        /// No other work.
+        None = "none",
+        /// hackbench with 400 tasks.
+        Cpu = "cpu",
+        /// Flood ping with 60000 bytes to the gateway.
+        EthRx = "eth-rx",
+        /// Flood ping with 60000 bytes from the gateway.
+        EthTx = "eth-tx",
+    }
 }
-
-plain_words!(
-    MachineLoad,
-    "load",
-    MachineLoad::None = "none",
-    MachineLoad::Cpu = "cpu",
-    MachineLoad::EthRx = "eth-rx",
-    MachineLoad::EthTx = "eth-tx"
-);

@@ -1,6 +1,6 @@
 //! A log that is replayed in place of generated frames.
 
-use super::word::WordError;
+use super::word::{WordError, WordKind, checksum};
 use frame::{Frame, Kind, Nanos};
 use probe::traffic::{LONGEST_PAYLOAD, MOST_FRAMES, SHORTEST_PAYLOAD, number_in};
 use serde::{Deserialize, Serialize};
@@ -124,7 +124,7 @@ impl LogTraffic {
             .iter()
             .map(|p| format!("{:?} {} {}\n", p.side, p.at, p.frame))
             .collect();
-        let sum = format!("{:016x}", crate::name::checksum(&text));
+        let sum = format!("{:016x}", checksum(&text));
         Ok(Self {
             identity: Some((plain(name), sum)),
             frames: played,
@@ -224,6 +224,10 @@ impl Ord for LogTraffic {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(other.key())
     }
+}
+
+impl WordKind for LogTraffic {
+    const KIND: &'static str = "log";
 }
 
 impl fmt::Display for LogTraffic {

@@ -1,6 +1,7 @@
 //! The choices of an experiment, one file per setting, each with its words.
 
 mod boot;
+mod clock;
 mod cpu;
 mod filters;
 mod gateway;
@@ -17,6 +18,7 @@ mod ways;
 mod word;
 
 pub use boot::Boot;
+pub use clock::ClockChoice;
 pub use cpu::Cpu;
 pub use filters::{FilterChoice, MOST_EFF, MOST_FILTERS};
 pub use gateway::GatewayChoice;
@@ -30,8 +32,8 @@ pub use priority::Priority;
 pub use task::ExperimentTask;
 pub use tuning::Tuning;
 pub use ways::{PAPER_NAMES, ReceiveChoice, TransmitChoice, WayPair};
-pub use word::WordError;
-pub(crate) use word::number;
+pub use word::{WordError, WordKind, WordMeaning};
+pub(crate) use word::{checksum, number};
 
 #[cfg(test)]
 mod tests {
@@ -69,11 +71,6 @@ mod tests {
             "none",
         ] {
             assert_eq!(word.parse::<GatewayChoice>().unwrap().to_string(), word);
-        }
-        for word in [
-            "none", "copy", "id", "and", "or", "xor", "set", "crc8", "xorsum",
-        ] {
-            assert_eq!(word.parse::<ModifyChoice>().unwrap().to_string(), word);
         }
         for word in ["0", "1", "5", "2:2", "4:2", "1:vxcan", "4:2:vxcan"] {
             assert_eq!(word.parse::<HopChoice>().unwrap().to_string(), word);

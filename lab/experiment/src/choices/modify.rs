@@ -1,42 +1,29 @@
 //! The changes that the gateway makes to a frame.
 
-use super::word::{WordError, plain_words};
-use serde::{Deserialize, Serialize};
+use super::word::plain_words;
 
-/// The changes that the gateway makes to a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ModifyChoice {
-    /// No change.
-    None,
-    /// SET of the identifier to its existing value: only the copy has a cost.
-    Copy,
-    /// SET of the identifier.
-    Id,
-    /// AND of data.
-    And,
-    /// OR of data.
-    Or,
-    /// XOR of data.
-    Xor,
-    /// SET of the length, to its existing value: a SET of data would overwrite the frame's number.
-    Set,
-    /// CRC8 checksum, after a SET.
-    Crc8,
-    /// XOR checksum, after a SET.
-    Xorsum,
+plain_words! {
+    /// The changes that the gateway makes to a frame.
+    pub enum ModifyChoice, "change" {
+        /// No change.
+        None = "none",
+        /// Set the ID to the value it has: the cost of can-gw's copy alone.
+        Copy = "copy",
+        /// Set the ID to another value.
+        Id = "id",
+        /// AND of the payload.
+        And = "and",
+        /// OR of the payload.
+        Or = "or",
+        /// XOR of the payload.
+        Xor = "xor",
+        /// Set the length to the value it has.
+        ///
+        /// A SET of data would overwrite the frame's number.
+        Set = "set",
+        /// Set the length, and write a CRC8 checksum.
+        Crc8 = "crc8",
+        /// Set the length, and write an XOR checksum.
+        Xorsum = "xorsum",
+    }
 }
-
-plain_words!(
-    ModifyChoice,
-    "change",
-    ModifyChoice::None = "none",
-    ModifyChoice::Copy = "copy",
-    ModifyChoice::Id = "id",
-    ModifyChoice::And = "and",
-    ModifyChoice::Or = "or",
-    ModifyChoice::Xor = "xor",
-    ModifyChoice::Set = "set",
-    ModifyChoice::Crc8 = "crc8",
-    ModifyChoice::Xorsum = "xorsum"
-);

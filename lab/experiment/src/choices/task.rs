@@ -1,35 +1,25 @@
 //! The task of the machine under test.
 
-use super::word::{WordError, plain_words};
-use serde::{Deserialize, Serialize};
+use super::word::plain_words;
 
-/// The task of the machine under test.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExperimentTask {
-    /// It routes them from one bus to the other; the tester measures its latency.
-    #[default]
-    Gateway,
-    /// Two programs on two controllers of one bus ask and answer each other, as canping does
-    /// (drivers-2009 §3.1); the round trip is measured. The setting `gateway` specifies the ways by
-    /// which both receive and transmit.
-    RoundTrip,
-    /// A program sends on one controller and waits for its own frame, which the driver echoes at
-    /// its end of frame (virtualization-2015 §5.2, Fig. 5); the time is measured that this takes in
-    /// addition to the frame's time on the bus.
-    Loop,
-    /// A program receives the frames that a node of the bus sends; the number of frames that arrive
-    /// is measured.
-    Receive,
+plain_words! {
+    /// The task of the machine under test, as a word. [`crate::Measurement`] is the task with the
+    /// settings that belong to it.
+    pub enum ExperimentTask, "task" {
+        /// The latency of a gateway between two buses.
+        Gateway = "gateway",
+        /// Two programs on two controllers of one bus ask and answer each other, as `cangate ping`
+        /// does; --gateway says by which ways both receive and transmit.
+        ///
+        /// This is what canping does (drivers-2009 §3.1).
+        RoundTrip = "round-trip",
+        /// A program sends on one controller and waits for its own frame, as `cangate ping --own`
+        /// does; on the bench vm.
+        ///
+        /// The driver echoes the frame at its end of frame (virtualization-2015 §5.2, Fig. 5). The
+        /// result is the time that this takes in addition to the frame's time on the bus.
+        Loop = "loop",
+        /// The number of a node's frames that arrive in a program; on the bench vm.
+        Receive = "receive",
+    }
 }
-
-plain_words!(
-    ExperimentTask,
-    "task",
-    ExperimentTask::Gateway = "gateway",
-    ExperimentTask::RoundTrip = "round-trip",
-    ExperimentTask::Loop = "loop",
-    ExperimentTask::Receive = "receive",
-);

@@ -1,6 +1,6 @@
 //! Tuning of the kernel's part in handling a frame.
 
-use super::word::{WordError, number};
+use super::word::{WordError, WordKind, WordMeaning, number};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -31,6 +31,36 @@ const SOFTIRQ_THREAD: &str = "softirq-thread";
 const THREADED_NAPI: &str = "threaded-napi";
 const NETDEV_BUDGET: &str = "netdev-budget";
 
+impl WordKind for Tuning {
+    const KIND: &'static str = "tuning";
+    const WORDS: &'static [WordMeaning] = &[
+        (
+            "irq-thread:N",
+            &[
+                "The interrupt threads of the CAN controllers have real-time priority N, 1 to 99; the \
+                kernel's is 50. Kernels with -rt have such threads, others with the kernel's \
+                parameter threadirqs",
+            ],
+        ),
+        (
+            "softirq-thread:N",
+            &["ksoftirqd has real-time priority N, 1 to 99; by default it has none"],
+        ),
+        (
+            "threaded-napi",
+            &[
+                "Received frames are read in threads (mscan controllers: --cpu board); with \
+                irq-thread:N, these have priority N, too",
+            ],
+        ),
+        (
+            "netdev-budget:N",
+            &["At most N frames in one run of the receive soft interrupt, 1 to 100000"],
+        ),
+        ("none", &["No tuning"]),
+    ];
+}
+
 impl fmt::Display for Tuning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
@@ -58,30 +88,25 @@ impl FromStr for Tuning {
         for word in text.split('+') {
             let twice = match word.split_once(':') {
                 Some((IRQ_THREAD, n)) => {
-                    let priority = number(n, 1, 99, "real-time priority")?;
+                    let priority = number(n, 1..=99, "real-time priority")?;
                     tuning.irq_thread.replace(priority).is_some()
                 }
                 Some((SOFTIRQ_THREAD, n)) => {
-                    let priority = number(n, 1, 99, "real-time priority")?;
+                    let priority = number(n, 1..=99, "real-time priority")?;
                     tuning.softirq_thread.replace(priority).is_some()
                 }
                 Some((NETDEV_BUDGET, n)) => {
-                    let budget = number(n, 1, 100_000, "number of frames")?;
+                    let budget = number(n, 1..=100_000, "number of frames")?;
                     tuning.netdev_budget.replace(budget).is_some()
                 }
                 None if word == THREADED_NAPI => std::mem::replace(&mut tuning.threaded_napi, true),
                 _ => {
-                    return Err(WordError::unknown(
-                        word,
-                        "tuning",
-                        "irq-thread:PRIORITY, softirq-thread:PRIORITY, threaded-napi, netdev-budget:FRAMES, \
-                         several of them joined by +, none",
-                    ));
+                    return Err(WordError::unknown::<Self>(word));
                 }
             };
             if twice {
                 return Err(WordError::new(
-                    format!("`{word}` is there twice"),
+                    format!("`{word}` is given twice"),
                     "leave one out",
                 ));
             }

@@ -5,44 +5,34 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The way in which the gateway in user space receives: `receive` of its ports, except for
-/// [`ReceiveChoice::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose
-/// interrupts the lab has deferred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ReceiveChoice {
-    /// `read(2)`, when poll(2) reports a frame.
-    Read,
-    /// `read(2)` in a loop.
-    ReadNonblock,
-    /// The same, and each call polls the driver (`SO_BUSY_POLL`).
-    ReadBusypoll,
-    /// The same with the interface's interrupts deferred (`SO_PREFER_BUSY_POLL`,
-    /// `napi_defer_hard_irqs`, `gro_flush_timeout`): the closest equivalent in a stock kernel to
-    /// the patch of syscalls-2014 §4.3.
-    BusypollNoIrq,
-    /// `recvmmsg(2)`.
-    Recvmmsg,
-    /// A ring in memory (PACKET_MMAP), when poll(2) reports a frame.
-    Ring,
-    /// The same ring, polled in a loop.
-    RingBusy,
-    /// `io_uring`.
-    IoUring,
+plain_words! {
+    /// The way in which the gateway in user space receives: `receive` of its ports, except for
+    /// [`ReceiveChoice::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose
+    /// interrupts the lab has deferred.
+    pub enum ReceiveChoice, "way to receive" {
+        /// One read(2) for each frame, after poll(2).
+        Read = "read",
+        /// The same call in a loop (busy).
+        ReadNonblock = "read-nonblock",
+        /// The same, and each call polls the driver: SO_BUSY_POLL (busy).
+        ReadBusypoll = "read-busypoll",
+        /// The same with the interface's interrupts deferred (busy).
+        ///
+        /// The means are `SO_PREFER_BUSY_POLL`, `napi_defer_hard_irqs` and `gro_flush_timeout`:
+        /// the closest equivalent in a stock kernel to the patch of syscalls-2014 §4.3.
+        BusypollNoIrq = "read-noirq",
+        /// Up to 64 frames for each recvmmsg(2), after poll(2).
+        Recvmmsg = "recvmmsg",
+        /// From a ring in memory (PACKET_MMAP), after poll(2).
+        Ring = "ring",
+        /// The same ring, polled in a loop (busy).
+        RingBusy = "ring-busy",
+        /// By io_uring, with buffers that the kernel chooses.
+        IoUring = "io_uring",
+    }
 }
 
 impl ReceiveChoice {
-    /// All ways to receive.
-    pub const ALL: [Self; 8] = [
-        Self::Read,
-        Self::ReadNonblock,
-        Self::ReadBusypoll,
-        Self::BusypollNoIrq,
-        Self::Recvmmsg,
-        Self::Ring,
-        Self::RingBusy,
-        Self::IoUring,
-    ];
-
     /// Returns whether the gateway polls for frames without pause, and so never gives up the
     /// processor on its own.
     #[must_use]
@@ -69,42 +59,24 @@ impl ReceiveChoice {
 }
 
 plain_words! {
-    ReceiveChoice, "way to receive",
-    ReceiveChoice::Read = "read",
-    ReceiveChoice::ReadNonblock = "read-nonblock",
-    ReceiveChoice::ReadBusypoll = "read-busypoll",
-    ReceiveChoice::BusypollNoIrq = "read-noirq",
-    ReceiveChoice::Recvmmsg = "recvmmsg",
-    ReceiveChoice::Ring = "ring",
-    ReceiveChoice::RingBusy = "ring-busy",
-    ReceiveChoice::IoUring = "io_uring",
-}
-
-/// The way in which the gateway in user space transmits: `transmit` of its ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TransmitChoice {
-    /// `write(2)`.
-    Write,
-    /// `sendmmsg(2)`.
-    Sendmmsg,
-    /// A ring in memory (PACKET_MMAP).
-    Ring,
-    /// The same ring, past the interface's queueing discipline (`PACKET_QDISC_BYPASS`).
-    RingBypass,
-    /// `io_uring`.
-    IoUring,
+    /// The way in which the gateway in user space transmits: `transmit` of its ports.
+    pub enum TransmitChoice, "way to transmit" {
+        /// One write(2) for each frame.
+        Write = "write",
+        /// All frames of a batch with one sendmmsg(2).
+        Sendmmsg = "sendmmsg",
+        /// Into a ring in memory (PACKET_MMAP), one send(2) for a batch.
+        Ring = "ring",
+        /// The same, past the interface's queueing discipline.
+        ///
+        /// The socket's option is `PACKET_QDISC_BYPASS`.
+        RingBypass = "ring-bypass",
+        /// By io_uring.
+        IoUring = "io_uring",
+    }
 }
 
 impl TransmitChoice {
-    /// All ways to transmit.
-    pub const ALL: [Self; 5] = [
-        Self::Write,
-        Self::Sendmmsg,
-        Self::Ring,
-        Self::RingBypass,
-        Self::IoUring,
-    ];
-
     /// Returns the value of `transmit` in `gateway.toml`.
     #[must_use]
     pub const fn key(self) -> &'static str {
@@ -115,15 +87,6 @@ impl TransmitChoice {
             Self::IoUring => "io_uring",
         }
     }
-}
-
-plain_words! {
-    TransmitChoice, "way to transmit",
-    TransmitChoice::Write = "write",
-    TransmitChoice::Sendmmsg = "sendmmsg",
-    TransmitChoice::Ring = "ring",
-    TransmitChoice::RingBypass = "ring-bypass",
-    TransmitChoice::IoUring = "io_uring",
 }
 
 /// A way to receive and one to transmit: `read-write`, `ring-busy-sendmmsg`.
@@ -192,8 +155,9 @@ impl WayPair {
 
     /// Returns every pair.
     pub fn all() -> impl Iterator<Item = Self> {
-        let with = |receive| TransmitChoice::ALL.map(|transmit| Self::of(receive, transmit));
-        ReceiveChoice::ALL.into_iter().flat_map(with)
+        let with = |receive| move |transmit: &TransmitChoice| Self::of(receive, *transmit);
+        let all = ReceiveChoice::ALL.iter();
+        all.flat_map(move |receive| TransmitChoice::ALL.iter().map(with(*receive)))
     }
 }
 
@@ -214,15 +178,19 @@ impl FromStr for WayPair {
         Self::all()
             .find(|ways| ways.to_string() == text)
             .ok_or_else(|| {
-                let words = |all: &[String]| -> String { all.join(", ") };
+                let receive: Vec<_> = ReceiveChoice::ALL.iter().map(ToString::to_string).collect();
+                let transmit: Vec<_> = TransmitChoice::ALL
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect();
                 WordError::new(
-                    format!("`{text}` is no pair of ways to receive and to transmit"),
+                    format!("`{text}` is not a pair of ways to receive and to transmit"),
                     format!(
                         "give RECEIVE-TRANSMIT, with one of {} and one of {}; or a name of the \
                          paper's: {}",
-                        words(&ReceiveChoice::ALL.map(|way| way.to_string())),
-                        words(&TransmitChoice::ALL.map(|way| way.to_string())),
-                        words(&PAPER_NAMES.map(|(name, _)| name.to_owned())),
+                        receive.join(", "),
+                        transmit.join(", "),
+                        PAPER_NAMES.map(|(name, _)| name).join(", "),
                     ),
                 )
             })

@@ -3,6 +3,7 @@
 use super::Conflicts;
 use crate::choices::ExperimentTask;
 use crate::settings::Setting;
+use guest::Kernel;
 use guest::machine::BenchKind;
 use probe::traffic::{SHORTEST_PAYLOAD, TrafficPattern};
 
@@ -37,7 +38,7 @@ impl Conflicts<'_> {
         self.refuse(
             !e.log.is_at_hand(),
             &[Setting::Log],
-            "only the name of this log is known, not its frames: `cangate lab measure --log FILE` plays a log",
+            "the frames of this log are not known, only its name: `cangate lab measure --log FILE` plays a log",
         );
         self.refuse(
             e.bench != BenchKind::Timed,
@@ -54,14 +55,12 @@ impl Conflicts<'_> {
             (e.traffic != TrafficPattern::OneAtATime, Setting::Traffic),
             (e.stamp_every != 1, Setting::StampEvery),
         ];
-        for (is_set, setting) in self.done_to_frames().into_iter().chain(others) {
-            self.refuse(
-                is_set,
-                &[setting, Setting::Log],
-                "a log has its own times and identifiers, all of which the gateway passes on unchanged: leave it \
-                 out",
-            );
-        }
+        self.refuse_each(
+            self.done_to_frames().into_iter().chain(others),
+            Setting::Log,
+            "a log has its own times and identifiers, all of which the gateway passes on unchanged: leave it \
+             out",
+        );
     }
 
     /// Checks the abilities of the bench.
@@ -69,20 +68,12 @@ impl Conflicts<'_> {
         let e = self.experiment;
         let timed = e.bench == BenchKind::Timed;
         self.refuse(
-            !matches!(
-                e.bench,
-                BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Timed
-            ) && e.task == ExperimentTask::Gateway,
-            &[Setting::Bench],
-            "no tester is on this bench: measure on kvaser, ctucan or timed",
-        );
-        self.refuse(
             e.is_fd() && e.bench == BenchKind::Kvaser,
             &[Setting::Payload, Setting::Bench],
             "FD frames need --bench timed or ctucan: the cards of the kvaser bench are classic",
         );
         self.refuse(
-            e.bench == BenchKind::Ctucan && e.kernel.starts_with("5.10"),
+            e.bench == BenchKind::Ctucan && e.kernel < Kernel::V6_1,
             &[Setting::Bench, Setting::Kernel],
             "the driver of CTU CAN FD came with Linux 5.19: --kernel 6.1 or newer",
         );
@@ -99,7 +90,7 @@ impl Conflicts<'_> {
             "only the tester of the timed bench can leave out stamps",
         );
         self.refuse(
-            e.real_time && timed,
+            e.is_real_time() && timed,
             &[Setting::Clock, Setting::Bench],
             "the buses' bit time needs a clock that never runs late: the timed bench is for \
              virtual time",

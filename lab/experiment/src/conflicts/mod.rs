@@ -1,13 +1,13 @@
-//! Compatibility of settings.
+//! Compatibility of settings, by [`Measurement`].
 
 mod bench;
 mod gateway;
-mod nesting;
-mod task;
+mod program;
+mod round_trip;
 
 use crate::choices::{FilterChoice, HopChoice, ModifyChoice};
-use crate::experiment::Experiment;
-use crate::settings::Setting;
+use crate::measurement::Measurement;
+use crate::settings::{Experiment, Setting};
 use std::fmt;
 
 /// Settings that are not compatible.
@@ -21,6 +21,20 @@ pub struct Conflict {
     pub why: String,
 }
 
+impl Conflict {
+    /// Returns the conflict of these settings; `why` also states an alternative.
+    pub(crate) fn new(experiment: &Experiment, settings: &[Setting], why: &str) -> Self {
+        let shown = settings
+            .iter()
+            .map(|s| format!("--{s} {}", s.word(experiment)));
+        Self {
+            settings: settings.to_vec(),
+            shown: shown.collect::<Vec<_>>().join(" "),
+            why: why.to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.shown, self.why)
@@ -31,7 +45,7 @@ impl Experiment {
     /// Checks whether the settings are compatible.
     ///
     /// # Errors
-    /// All conflicts.
+    /// All conflicts; if gateway and task do not fit, without those of other settings with them.
     pub fn check(&self) -> Result<(), Vec<Conflict>> {
         let mut conflicts = Conflicts {
             experiment: self,
@@ -40,11 +54,14 @@ impl Experiment {
         conflicts.frames();
         conflicts.bench();
         conflicts.log();
-        conflicts.gateway();
-        conflicts.task();
         conflicts.tuning();
-        conflicts.changes();
-        conflicts.nesting();
+        match self.measurement() {
+            Ok(Measurement::Gateway(gateway)) => conflicts.gateway(&gateway),
+            Ok(Measurement::Image(_)) => conflicts.image(),
+            Ok(Measurement::RoundTrip(ends)) => conflicts.round_trip(&ends),
+            Ok(Measurement::Program(program)) => conflicts.program(&program),
+            Err(conflict) => conflicts.found.push(conflict),
+        }
         if conflicts.found.is_empty() {
             Ok(())
         } else {
@@ -71,20 +88,24 @@ impl Conflicts<'_> {
         ]
     }
 
+    /// Refuses the settings that are set, each together with `with`.
+    fn refuse_each(
+        &mut self,
+        settings: impl IntoIterator<Item = (bool, Setting)>,
+        with: Setting,
+        why: &str,
+    ) {
+        for (is_set, setting) in settings {
+            self.refuse(is_set, &[setting, with], why);
+        }
+    }
+
     /// Adds a conflict if `is_there`; `why` also states an alternative.
     fn refuse(&mut self, is_there: bool, settings: &[Setting], why: &str) {
-        if !is_there {
-            return;
+        if is_there {
+            let conflict = Conflict::new(self.experiment, settings, why);
+            self.found.push(conflict);
         }
-        let shown: Vec<_> = settings
-            .iter()
-            .map(|s| format!("--{s} {}", s.word(self.experiment)))
-            .collect();
-        self.found.push(Conflict {
-            settings: settings.to_vec(),
-            shown: shown.join(" "),
-            why: why.to_owned(),
-        });
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::counts::GatewayCounts;
 use crate::choices::{GatewayChoice, MachineLoad};
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use guest::machine::BenchKind;
 use probe::Status;
 use tester::TesterOutcome;

@@ -9,7 +9,7 @@ pub enum CountsError {
     #[error("the gateway's counters cannot be read")]
     Gateway(#[source] serde_json::Error),
     /// The gateway refused to answer.
-    #[error("the gateway does not say what it counted: {0}")]
+    #[error("the gateway did not report its counters: {0}")]
     Refused(String),
     /// A counter is missing.
     #[error("the gateway's counters lack {0}")]

@@ -2,6 +2,7 @@
 
 use super::balance::CountImbalance;
 use super::counts::CountsError;
+use crate::conflicts::Conflict;
 use crate::under_test::GatewayError;
 use guest::program::{EndedProgram, ProgramError};
 use std::io;
@@ -17,6 +18,9 @@ pub enum MeasureError {
     /// The gateway cannot be set up with these settings.
     #[error(transparent)]
     Gateway(#[from] GatewayError),
+    /// The gateway and the task do not fit.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
     /// A program of the guest failed.
     #[error(transparent)]
     Program(#[from] ProgramError),

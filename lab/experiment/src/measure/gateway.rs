@@ -2,10 +2,9 @@
 
 use super::counts::GatewayCounts;
 use super::error::MeasureError;
-use crate::choices::{
-    GatewayChoice, HopChoice, MOST_FILTERS, Priority, ReceiveChoice, VirtualKind,
-};
-use crate::experiment::Experiment;
+use crate::choices::{HopChoice, MOST_FILTERS, Priority, ReceiveChoice, VirtualKind};
+use crate::measurement::GatewayUnderTest;
+use crate::settings::Experiment;
 use crate::under_test::{self, INCOMING, OUTGOING, SOCKET};
 use guest::machine::{BenchKind, GATEWAY_NAMESPACE as GATEWAY};
 use guest::program::{BackgroundProgram, output, printed};
@@ -58,17 +57,14 @@ const LOOKS: u32 = 100;
 
 impl UnderTest {
     /// Starts the experiment's gateway.
-    pub(super) fn start(experiment: &Experiment) -> Result<Self, MeasureError> {
+    pub(super) fn start(
+        experiment: &Experiment,
+        gateway: GatewayUnderTest,
+    ) -> Result<Self, MeasureError> {
         let config = under_test::config(experiment)?;
-        match &experiment.gateway {
-            GatewayChoice::None => Ok(Self::None),
-            GatewayChoice::Vm(_) => Err(MeasureError::Run(
-                "nothing on the bench of inner machines is a gateway between two buses".to_owned(),
-            )),
-            GatewayChoice::Baremetal { .. } | GatewayChoice::BaremetalIdeal => Err(
-                MeasureError::Run("an image runs instead of a guest, not in one".to_owned()),
-            ),
-            GatewayChoice::Ideal => {
+        match gateway {
+            GatewayUnderTest::None => Ok(Self::None),
+            GatewayUnderTest::Ideal => {
                 match experiment.bench {
                     BenchKind::Timed | BenchKind::Vm => join_controllers()?,
                     BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Vcan | BenchKind::None => {
@@ -77,7 +73,7 @@ impl UnderTest {
                 }
                 Ok(Self::None)
             }
-            GatewayChoice::Cangw => {
+            GatewayUnderTest::Cangw => {
                 virtual_interfaces(experiment)?;
                 write(RULES, &config)?;
                 // With hops the script loads the module itself, with its parameter.
@@ -87,7 +83,7 @@ impl UnderTest {
                 output(Some(GATEWAY), &["sh", "-e", RULES])?;
                 Ok(Self::Cangw(rules(&config)))
             }
-            GatewayChoice::User(ways) => {
+            GatewayUnderTest::User(ways) => {
                 virtual_interfaces(experiment)?;
                 if experiment.priority == Priority::Softirq {
                     set_priority("ksoftirqd/0", 50)?;
@@ -95,7 +91,7 @@ impl UnderTest {
                 if ways.receive == ReceiveChoice::BusypollNoIrq {
                     defer_interrupts()?;
                 }
-                if experiment.is_rt() {
+                if experiment.kernel.rt() {
                     prefer_sending()?;
                 }
                 let mut running = cangate_run(&config)?;
@@ -114,25 +110,25 @@ impl UnderTest {
                 }
                 Err(MeasureError::GatewaySilent(LOOK_EVERY * LOOKS))
             }
-            GatewayChoice::Direct { .. } => {
+            GatewayUnderTest::Mapped => {
                 other_controllers("mapped", [0, 1])?;
                 let mut running = cangate_run(&config)?;
                 answers(&mut running)?;
                 Ok(Self::Direct(running))
             }
-            GatewayChoice::Chardev => {
+            GatewayUnderTest::Chardev => {
                 other_controllers(&chardev_model(experiment), [0, 1])?;
                 let mut running = cangate_run(&config)?;
                 answers(&mut running)?;
                 Ok(Self::Direct(running))
             }
-            GatewayChoice::OwnRules => {
+            GatewayUnderTest::OwnRules => {
                 virtual_interfaces(experiment)?;
                 let hops = format!("max_hops={}", experiment.hops.count + 1);
                 output(None, &["modprobe", "can-gw", &hops])?;
                 Self::in_kernel(&config, InKernel::Rules)
             }
-            GatewayChoice::Bpf => {
+            GatewayUnderTest::Bpf => {
                 virtual_interfaces(experiment)?;
                 // Without these modules, a program cannot be attached on kernels before 6.6.
                 output(None, &["modprobe", "-a", "sch_ingress", "cls_bpf"])?;

@@ -9,9 +9,9 @@ use super::beside::{self, DATA, LoadSender, native};
 use super::error::MeasureError;
 use super::gateway::{SUMS, ask, file};
 use super::sharing::{BITCAN, INSIDE, OtherMachine, PHYSICAL, SharingMachines, tell};
-use crate::choices::{GatewayChoice, Incident, Machines, Nesting};
-use crate::experiment::Experiment;
+use crate::choices::{Incident, Machines, Nesting};
 use crate::incident::{IncidentAftermath, RETURNED};
+use crate::settings::Experiment;
 use crate::under_test::sharing::{CALL, port};
 use crate::under_test::{INCOMING, OUTGOING};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
@@ -230,7 +230,7 @@ pub(super) fn aftermath(
     nesting: Nesting,
     seen: SeenIncident,
 ) -> Result<IncidentAftermath, MeasureError> {
-    let machines = experiment.machines;
+    let machines = experiment.sharing();
     let later = sent_by_victim(nesting)?.saturating_sub(seen.sent);
     let victim = victim(&mut sharing.beside)?;
     match machines.incident {
@@ -325,7 +325,7 @@ fn accounts(
     experiment: &Experiment,
     nesting: Nesting,
 ) -> Result<Vec<MachineAccount>, MeasureError> {
-    let count = u32::from(experiment.machines.count);
+    let count = u32::from(experiment.machines);
     if nesting == Nesting::Function {
         let text = bitcan()?;
         let all = (0..count).map(|number| of_function(&text, number));
@@ -391,15 +391,6 @@ fn of_remark(text: &str) -> Option<MachineAccount> {
         given_up,
         waiting,
     })
-}
-
-/// Returns the way and the incident, if one was requested.
-pub(super) fn wanted(experiment: &Experiment) -> Option<(Nesting, Incident)> {
-    match (&experiment.gateway, experiment.machines.incident) {
-        (_, Incident::None) => None,
-        (GatewayChoice::Vm(nesting), incident) => Some((*nesting, incident)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ mod tests {
         assert!(matches!(none, CountsError::NotInKernel), "{none}");
         let refused = rules.kernel_rules(br#"{"error":"no"}"#).unwrap_err();
         assert!(
-            refused.to_string().ends_with("what it counted: no"),
+            refused.to_string().ends_with("its counters: no"),
             "{refused}"
         );
         assert!(program.queue("no JSON").is_err());

@@ -20,10 +20,11 @@ use counts::GatewayCounts;
 pub use counts::CountsError;
 pub use error::MeasureError;
 
-use crate::choices::{ExperimentTask, GatewayChoice, MachineLoad, Nesting};
+use crate::choices::{GatewayChoice, MachineLoad};
 use crate::describe::describe;
-use crate::experiment::Experiment;
+use crate::measurement::{Measurement, ProgramTask};
 use crate::plan::{bit_rate, plan};
+use crate::settings::Experiment;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING};
 use guest::agent::JobOutputs;
@@ -55,33 +56,27 @@ const SETTLE: Duration = Duration::from_millis(100);
 /// # Errors
 /// [`MeasureError`]: it does not start.
 pub fn prepare(experiment: &Experiment) -> Result<PreparedGuest, MeasureError> {
-    match experiment.task {
-        ExperimentTask::Gateway => {
-            let under_test = gateway::UnderTest::start(experiment)?;
+    let ready = match experiment.measurement()? {
+        Measurement::Gateway(gateway) => {
+            let under_test = gateway::UnderTest::start(experiment, gateway)?;
             tuning::apply(experiment)?;
-            Ok(PreparedGuest(ReadyBench::Gateway(under_test)))
+            ReadyBench::Gateway(under_test)
         }
-        ExperimentTask::RoundTrip => match experiment.gateway {
-            GatewayChoice::Vm(nesting) => NestedProgram::prepare(experiment, nesting)
-                .map(|nested| PreparedGuest(ReadyBench::Nested(Box::new(nested)))),
-            _ => RoundTrip::prepare(experiment).map(|ends| PreparedGuest(ReadyBench::Ends(ends))),
+        Measurement::Image(_) => {
+            let why = "an image runs in place of a guest, not in one";
+            return Err(MeasureError::Run(why.to_owned()));
+        }
+        Measurement::RoundTrip(ends) => ReadyBench::Ends(RoundTrip::prepare(experiment, ends)?),
+        Measurement::Program(program) => match program.task {
+            ProgramTask::RoundTrip | ProgramTask::Loop => {
+                ReadyBench::Nested(Box::new(NestedProgram::prepare(experiment, program)?))
+            }
+            ProgramTask::Receive => {
+                ReadyBench::Receiver(Box::new(SharingPeer::prepare(experiment, program.way)?))
+            }
         },
-        ExperimentTask::Loop => NestedProgram::prepare(experiment, nesting(experiment)?)
-            .map(|nested| PreparedGuest(ReadyBench::Nested(Box::new(nested)))),
-        ExperimentTask::Receive => SharingPeer::prepare(experiment, nesting(experiment)?)
-            .map(|receiver| PreparedGuest(ReadyBench::Receiver(Box::new(receiver)))),
-    }
-}
-
-/// Returns the way into an inner machine.
-fn nesting(experiment: &Experiment) -> Result<Nesting, MeasureError> {
-    match experiment.gateway {
-        GatewayChoice::Vm(nesting) => Ok(nesting),
-        _ => Err(MeasureError::Run(format!(
-            "this is measured with inner machines only, not with {}",
-            experiment.gateway
-        ))),
-    }
+    };
+    Ok(PreparedGuest(ready))
 }
 
 /// A guest in which a measurement can begin.
@@ -200,7 +195,7 @@ fn blind_spots(experiment: &Experiment) -> &'static str {
         return "virtual time counts instructions: no cache misses, no waiting for memory or peripherals; \
                 the bus stands still while the bench inside the image computes";
     }
-    match (experiment.real_time, experiment.load) {
+    match (experiment.is_real_time(), experiment.load) {
         (true, _) => "real time of an emulated machine: nothing but itself to compare it with",
         (false, MachineLoad::EthRx | MachineLoad::EthTx) => {
             "virtual time counts instructions: no cache misses, no waiting for memory or \
@@ -223,19 +218,10 @@ pub(crate) fn setup(experiment: &Experiment) -> Result<TestSetup, MeasureError> 
         plan: plan(experiment),
         timeout: TIMEOUT,
         priority: Some(PRIORITY),
-        virtual_time: !experiment.real_time,
+        virtual_time: !experiment.is_real_time(),
         measure: match experiment.gateway {
             GatewayChoice::None => LatencyMeasure::Sending,
-            GatewayChoice::Cangw
-            | GatewayChoice::User(_)
-            | GatewayChoice::Direct { .. }
-            | GatewayChoice::Chardev
-            | GatewayChoice::Baremetal { .. }
-            | GatewayChoice::BaremetalIdeal
-            | GatewayChoice::Vm(_)
-            | GatewayChoice::OwnRules
-            | GatewayChoice::Bpf
-            | GatewayChoice::Ideal => LatencyMeasure::Gateway,
+            _ => LatencyMeasure::Gateway,
         },
         description,
         ..TestSetup::default()

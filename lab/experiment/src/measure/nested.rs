@@ -1,10 +1,10 @@
 //! Round trips of a program in an inner machine (virtualization-2015 §5.1, Fig. 3).
 //!
 //! The program under test asks on a controller of the bus: natively, or in an inner machine by one
-//! of the ways of [`Nesting`]. Another node of the bus answers: a program next to the hypervisor's
-//! programs, with the highest priority of all, so that it answers as it would on a machine of its
-//! own. It is the same for all ways, and the time that one way adds to another is in the round trip
-//! once for sending and once for receiving.
+//! of the ways of [`Nesting`](crate::Nesting). Another node of the bus answers: a program next to
+//! the hypervisor's programs, with the highest priority of all, so that it answers as it would on a
+//! machine of its own. It is the same for all ways, and the time that one way adds to another is in
+//! the round trip once for sending and once for receiving.
 
 use super::beside::{MomentSpan, RunningSenders, asks};
 use super::error::MeasureError;
@@ -13,11 +13,12 @@ use super::incident::{self, SeenIncident};
 use super::round_trip::{LOSS, PRIORITY, SETTLE, TRIPS, WARM_UP};
 use super::sharing::{self, CARD, INSIDE, OTHER_CARD, SharingMachines};
 use super::{TIMEOUT, blind_spots};
-use crate::choices::{ExperimentTask, GatewayChoice, Incident, Nesting};
+use crate::choices::Incident;
 use crate::describe::describe;
-use crate::experiment::Experiment;
+use crate::measurement::{ProgramTask, SharedController};
 use crate::nested::{self, PER_TRIP};
 use crate::round_trip::{self, BUS};
+use crate::settings::Experiment;
 use crate::spec::BITRATE;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING};
@@ -45,6 +46,7 @@ pub(super) const EXIT_COST: &str = "/sys/module/nesting/parameters/exit_ns";
 
 /// A program that asks, or waits for its own frames, and another node of the bus.
 pub(super) struct NestedProgram {
+    program: SharedController,
     sharing: SharingMachines,
     node: OtherNode,
 }
@@ -59,16 +61,23 @@ enum OtherNode {
 
 impl NestedProgram {
     /// Starts the component that shares the controller with its machines, and the other node.
-    pub(super) fn prepare(experiment: &Experiment, nesting: Nesting) -> Result<Self, MeasureError> {
-        let sharing = sharing::start(experiment, nesting)?;
-        if experiment.task == ExperimentTask::Loop {
+    pub(super) fn prepare(
+        experiment: &Experiment,
+        program: SharedController,
+    ) -> Result<Self, MeasureError> {
+        let sharing = sharing::start(experiment, program.way)?;
+        if program.task == ProgramTask::Loop {
             leave_the_bus()?;
             let node = OtherNode::Acknowledges(ListeningTester::begin()?);
-            let mut nested = Self { sharing, node };
+            let mut nested = Self {
+                program,
+                sharing,
+                node,
+            };
             nested.ping(experiment, WARM_UP)?;
             return Ok(nested);
         }
-        let other = if nesting.is_card() {
+        let other = if program.way.is_card() {
             OTHER_CARD
         } else {
             OUTGOING
@@ -81,7 +90,11 @@ impl NestedProgram {
             return Err(MeasureError::GatewayEnded(ended));
         }
         let node = OtherNode::Answers(slave);
-        let mut nested = Self { sharing, node };
+        let mut nested = Self {
+            program,
+            sharing,
+            node,
+        };
         nested.ping(experiment, WARM_UP)?;
         Ok(nested)
     }
@@ -112,7 +125,7 @@ impl NestedProgram {
         let description = &mut results.description;
         description.config = under_test::abridged(&under_test::config(experiment)?);
         describe(description, experiment, &[]);
-        if is_card(experiment) {
+        if self.program.way.is_card() {
             // The card's driver has a bit rate; QEMU's bus has none.
             description.more.retain(|(name, _)| name != BUS);
         }
@@ -161,8 +174,8 @@ impl NestedProgram {
         &mut self,
         experiment: &Experiment,
     ) -> Result<(RunResults, Vec<(String, String)>), MeasureError> {
-        let machines = experiment.machines;
-        let interface = interface(experiment, self.sharing.machine.is_some());
+        let machines = experiment.sharing();
+        let interface = interface(self.program, self.sharing.machine.is_some());
         self.sharing.budgets(machines.budget)?;
         let sharing = &mut self.sharing;
         let sending = RunningSenders::start(&mut sharing.beside, machines, || {
@@ -172,18 +185,16 @@ impl NestedProgram {
         // Both spans include the cost of starting and ending the program.
         let (few, many) = (WARM_UP, WARM_UP + experiment.frames);
         let ((), first) = MomentSpan::of(kvm, || self.run(experiment, few))?;
-        let incident = incident::wanted(experiment);
+        let (way, incident) = (self.program.way, experiment.incident);
         let off = match incident {
-            Some((nesting, Incident::BusOff)) => {
-                Some(incident::bus_off(&mut self.sharing, nesting, few)?)
-            }
+            Incident::BusOff => Some(incident::bus_off(&mut self.sharing, way, few)?),
             _ => None,
         };
         let (struck, second) = MomentSpan::of(kvm, || match incident {
-            Some((nesting, what)) if off.is_none() => {
-                self.run_and_strike(experiment, nesting, what)
+            Incident::Kill | Incident::Pause | Incident::Reset => self.run_and_strike(experiment),
+            Incident::None | Incident::BusOff => {
+                self.run(experiment, many).map(|()| SeenIncident::default())
             }
-            _ => self.run(experiment, many).map(|()| SeenIncident::default()),
         })?;
         let results = self.trips()?;
         let ((), alone) = MomentSpan::of(kvm, || {
@@ -201,24 +212,22 @@ impl NestedProgram {
             asks(&mut sharing.machine, interface)
         })?;
         let mut more = nested::entries(&beside);
-        if let Some((nesting, _)) = incident {
+        if incident != Incident::None {
             let sharing = std::mem::take(sharing);
             let seen = off.unwrap_or(struck);
-            more.extend(incident::aftermath(sharing, experiment, nesting, seen)?.entries());
+            more.extend(incident::aftermath(sharing, experiment, way, seen)?.entries());
         }
         Ok((results, more))
     }
 
     /// Makes the round trips, with the incident after a quarter of them.
-    fn run_and_strike(
-        &mut self,
-        experiment: &Experiment,
-        nesting: Nesting,
-        incident: Incident,
-    ) -> Result<SeenIncident, MeasureError> {
+    fn run_and_strike(&mut self, experiment: &Experiment) -> Result<SeenIncident, MeasureError> {
+        let (program, incident) = (self.program, experiment.incident);
         let (count, trips) = (WARM_UP + experiment.frames, WARM_UP + experiment.frames / 4);
         let OtherNode::Answers(slave) = &self.node else {
-            return Err(MeasureError::Run("nobody answers".to_owned()));
+            return Err(MeasureError::Run(
+                "the other node does not answer: it only acknowledges".to_owned(),
+            ));
         };
         let node = slave.id();
         let at_first = incident::frames_sent(OUTGOING, node)?;
@@ -227,13 +236,13 @@ impl NestedProgram {
             machine, beside, ..
         } = &mut self.sharing;
         std::thread::scope(|scope| {
-            let striking =
-                scope.spawn(move || incident::strike(beside, nesting, incident, trips, answered));
-            run(machine, experiment, count)?;
+            let striking = scope
+                .spawn(move || incident::strike(beside, program.way, incident, trips, answered));
+            run(machine, program, experiment, count)?;
             let struck = striking.join();
             struck.unwrap_or_else(|_| {
                 Err(MeasureError::Run(
-                    "what was to let it happen has died".to_owned(),
+                    "the thread that causes the incident has panicked".to_owned(),
                 ))
             })
         })
@@ -261,7 +270,7 @@ impl NestedProgram {
     }
 
     fn run(&mut self, experiment: &Experiment, count: u32) -> Result<(), MeasureError> {
-        run(&mut self.sharing.machine, experiment, count)
+        run(&mut self.sharing.machine, self.program, experiment, count)
     }
 
     fn trips(&mut self) -> Result<RunResults, MeasureError> {
@@ -282,10 +291,11 @@ pub(super) fn leave_the_bus() -> Result<(), MeasureError> {
 /// Makes `count` round trips, in the machine if there is one.
 fn run(
     machine: &mut Option<InnerMachine>,
+    program: SharedController,
     experiment: &Experiment,
     count: u32,
 ) -> Result<(), MeasureError> {
-    let words = words(experiment, count, machine.is_some());
+    let words = words(program, experiment, count, machine.is_some());
     let line: Vec<&str> = words.iter().map(String::as_str).collect();
     let Some(machine) = machine else {
         return match output(Some(GATEWAY), &line) {
@@ -304,13 +314,9 @@ fn run(
     )))
 }
 
-fn is_card(experiment: &Experiment) -> bool {
-    matches!(experiment.gateway, GatewayChoice::Vm(nesting) if nesting.is_card())
-}
-
 /// Returns the interface of the program that asks.
-fn interface(experiment: &Experiment, inside: bool) -> &'static str {
-    match (inside, is_card(experiment)) {
+fn interface(program: SharedController, inside: bool) -> &'static str {
+    match (inside, program.way.is_card()) {
         (true, _) => INSIDE,
         (false, true) => CARD,
         (false, false) => INCOMING,
@@ -318,13 +324,18 @@ fn interface(experiment: &Experiment, inside: bool) -> &'static str {
 }
 
 /// Returns the command that makes `count` round trips.
-fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
+fn words(
+    program: SharedController,
+    experiment: &Experiment,
+    count: u32,
+    inside: bool,
+) -> Vec<String> {
     let period = match experiment.traffic {
         TrafficPattern::Period(ns) => ns / 1000,
         _ => 0,
     };
-    let interface = interface(experiment, inside);
-    let timeout = if experiment.machines.count > 1 {
+    let interface = interface(program, inside);
+    let timeout = if experiment.machines > 1 {
         SHORT_TIMEOUT
     } else {
         TIMEOUT
@@ -335,10 +346,10 @@ fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
         timeout / 1_000_000,
         experiment.payload,
     );
-    if !is_card(experiment) {
+    if !program.way.is_card() {
         line.push_str(&format!(" --bitrate {BITRATE}"));
     }
-    if experiment.task == ExperimentTask::Loop {
+    if program.task == ProgramTask::Loop {
         line.push_str(" --own");
     }
     line.split(' ').map(str::to_owned).collect()

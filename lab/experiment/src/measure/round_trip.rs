@@ -4,9 +4,10 @@
 use super::error::MeasureError;
 use super::gateway::{chardev_model, other_controllers, write};
 use super::{TIMEOUT, blind_spots, load, tuning};
-use crate::choices::{GatewayChoice, Priority};
+use crate::choices::Priority;
 use crate::describe::describe;
-use crate::experiment::Experiment;
+use crate::measurement::TripEnds;
+use crate::settings::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING};
@@ -32,24 +33,24 @@ pub(super) const LOSS: i32 = 3;
 pub(super) const SETTLE: Duration = Duration::from_millis(100);
 
 /// Two ends that can be started.
-pub(super) struct RoundTrip(());
+pub(super) struct RoundTrip(TripEnds);
 
 impl RoundTrip {
     /// Puts both controllers on the first bus, and writes the ports' file.
-    pub(super) fn prepare(experiment: &Experiment) -> Result<Self, MeasureError> {
-        match (experiment.bench, &experiment.gateway) {
-            (BenchKind::Timed, GatewayChoice::Direct { .. }) => {
+    pub(super) fn prepare(experiment: &Experiment, ends: TripEnds) -> Result<Self, MeasureError> {
+        match (experiment.bench, ends) {
+            (BenchKind::Timed, TripEnds::Mapped) => {
                 other_controllers("mapped", [0, 0])?;
             }
-            (BenchKind::Timed, GatewayChoice::Chardev) => {
+            (BenchKind::Timed, TripEnds::Chardev) => {
                 other_controllers(&chardev_model(experiment), [0, 0])?;
             }
-            (BenchKind::Timed, _) => on_one_bus(experiment)?,
+            (BenchKind::Timed, TripEnds::Sockets(_)) => on_one_bus(experiment)?,
             (BenchKind::Kvaser | BenchKind::Ctucan, _) => neighbour(experiment)?,
             (BenchKind::Vm | BenchKind::Vcan | BenchKind::None, _) => {}
         }
         write(TOML, &under_test::config(experiment)?)?;
-        Ok(Self(()))
+        Ok(Self(ends))
     }
 
     /// Makes the round trips, and passes the results to the host.
@@ -59,13 +60,13 @@ impl RoundTrip {
         outputs: &mut JobOutputs,
     ) -> Result<(), MeasureError> {
         std::thread::sleep(SETTLE);
-        ping(experiment, WARM_UP)?;
+        ping(experiment, self.0, WARM_UP)?;
         // A character device has its interrupt, and the interrupt its thread, from the first start
         // on.
         tuning::apply(experiment)?;
         let load = load::start(experiment.load)?;
         std::thread::sleep(SETTLE);
-        let mut results = ping(experiment, experiment.frames)?;
+        let mut results = ping(experiment, self.0, experiment.frames)?;
         drop(load);
         let made = results.records.len();
         if made != experiment.frames as usize {
@@ -77,7 +78,7 @@ impl RoundTrip {
         let description = &mut results.description;
         description.config = under_test::abridged(&under_test::config(experiment)?);
         describe(description, experiment, &[]);
-        if !experiment.real_time {
+        if !experiment.is_real_time() {
             description.time_base = "virtual time (CLOCK_MONOTONIC of the guest)".to_owned();
         }
         description.blind_spots.push_str("; ");
@@ -89,7 +90,7 @@ impl RoundTrip {
 }
 
 /// Makes `count` round trips. Unanswered ones are in the results.
-fn ping(experiment: &Experiment, count: u32) -> Result<RunResults, MeasureError> {
+fn ping(experiment: &Experiment, ends: TripEnds, count: u32) -> Result<RunResults, MeasureError> {
     let period = match experiment.traffic {
         TrafficPattern::Period(ns) => ns / 1000,
         _ => 0,
@@ -107,9 +108,9 @@ fn ping(experiment: &Experiment, count: u32) -> Result<RunResults, MeasureError>
     );
     let (bitrate, data_bitrate) = (BITRATE.to_string(), DATA_BITRATE.to_string());
     let mut line = vec!["cangate", "ping", "-q"];
-    let namespace = match (experiment.bench, &experiment.gateway) {
+    let namespace = match (experiment.bench, ends) {
         // Both ends are on one virtual interface, which two ports of a file cannot share.
-        (BenchKind::Vcan, GatewayChoice::User(ways)) => {
+        (BenchKind::Vcan, TripEnds::Sockets(ways)) => {
             line.extend(["vcan0", "vcan0", "--receive", ways.receive.key()]);
             line.extend(["--transmit", ways.transmit.key()]);
             None

@@ -5,7 +5,7 @@ use super::beside::LoadSender;
 use super::error::MeasureError;
 use super::gateway::{answers, cangate_run, cangate_run_to_the_end, file, write};
 use crate::choices::{MachineOrder, Nesting};
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::spec::BITRATE;
 use crate::under_test::sharing::{ANSWERS, CALL, port, virtio};
 use crate::under_test::{self, INCOMING};
@@ -90,7 +90,7 @@ pub(super) fn start(
 
 /// Returns the numbers of the machines other than the one that asks.
 fn beside(experiment: &Experiment) -> std::ops::Range<u8> {
-    0..experiment.machines.beside()
+    0..experiment.sharing().beside()
 }
 
 /// Starts no machine: programs run next to the hypervisor's programs; each that sends has a
@@ -98,11 +98,11 @@ fn beside(experiment: &Experiment) -> std::ops::Range<u8> {
 fn native(experiment: &Experiment) -> Result<SharingMachines, MeasureError> {
     let mut sharing = SharingMachines::default();
     for number in beside(experiment) {
-        let name = match experiment.machines.order {
+        let name = match experiment.order {
             MachineOrder::Fifo => INCOMING.to_owned(),
             MachineOrder::Priority => port(number),
         };
-        if experiment.machines.order == MachineOrder::Priority {
+        if experiment.order == MachineOrder::Priority {
             let model = experiment.cpu.controller().name();
             let order = format!("echo add {name} bus=0 model={model} > {BITCAN}");
             output(Some(GATEWAY), &["sh", "-c", &order])?;
@@ -120,7 +120,7 @@ fn native(experiment: &Experiment) -> Result<SharingMachines, MeasureError> {
 /// Starts `cangate run` on the hypervisor, next to the machines.
 fn host(experiment: &Experiment, monitor: MonitorKind) -> Result<SharingMachines, MeasureError> {
     let config = under_test::config(experiment)?;
-    let mut gateway = if experiment.machines.count > 1 {
+    let mut gateway = if experiment.machines > 1 {
         cangate_run_to_the_end(&config)?
     } else {
         cangate_run(&config)?
@@ -190,8 +190,8 @@ fn link(socket: &str) -> Result<BackgroundProgram, MeasureError> {
 
 /// Gives each machine a virtual function of its own.
 fn function(experiment: &Experiment) -> Result<SharingMachines, MeasureError> {
-    physical(u32::from(experiment.machines.count))?;
-    let rights = if experiment.machines.count == 1 {
+    physical(u32::from(experiment.machines))?;
+    let rights = if experiment.machines == 1 {
         ALL.to_owned()
     } else {
         format!("receive={ANSWERS} send=all")

@@ -2,7 +2,7 @@
 
 use super::error::MeasureError;
 use super::gateway::{file, set_priorities_of};
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::under_test::{INCOMING, OUTGOING};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::output;

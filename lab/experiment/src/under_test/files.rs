@@ -4,7 +4,7 @@ use super::interfaces::interfaces;
 use super::routes::routes;
 use super::sharing;
 use crate::choices::{GatewayChoice, HopChoice, Priority, TransmitChoice, WayPair};
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use route::cangw::CanGwInexpressible;
 
@@ -39,7 +39,7 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
         | GatewayChoice::Direct { .. }
         | GatewayChoice::Chardev
         | GatewayChoice::Baremetal { .. } => Ok(gateway_toml(experiment).unwrap_or_default()),
-        GatewayChoice::Vm(nesting) => Ok(sharing::file(*nesting, experiment.machines)),
+        GatewayChoice::Vm(nesting) => Ok(sharing::file(*nesting, experiment.sharing())),
         GatewayChoice::Ideal | GatewayChoice::BaremetalIdeal | GatewayChoice::None => {
             Ok(String::new())
         }

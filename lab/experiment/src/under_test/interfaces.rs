@@ -1,7 +1,7 @@
 //! The interfaces that a gateway under test connects.
 
 use crate::choices::{HopChoice, VirtualKind};
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 
 /// The gateway's interface on the incoming bus.
 pub const INCOMING: &str = "gw0";

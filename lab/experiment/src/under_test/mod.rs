@@ -13,11 +13,8 @@ pub use routes::{routes, sent_id};
 mod tests {
     use super::*;
     use crate::arbitrary::any_experiment;
-    use crate::choices::{
-        Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, ModifyChoice, Priority,
-        Tuning, VirtualKind,
-    };
-    use crate::experiment::Experiment;
+    use crate::choices::{Cpu, FilterChoice, GatewayChoice, HopChoice, ModifyChoice, VirtualKind};
+    use crate::settings::Experiment;
     use crate::settings::Setting;
     use frame::CanId;
     use proptest::prelude::*;
@@ -180,18 +177,22 @@ mod tests {
     }
 
     /// Returns the same without incompatible settings, and with a gateway.
-    fn fitting(mut e: Experiment) -> Experiment {
-        e.bench = guest::machine::BenchKind::Timed;
-        e.cpu = Cpu::Board;
-        e.priority = Priority::Gateway;
-        e.task = ExperimentTask::Gateway;
-        e.tuning = Tuning::default();
-        e.kernel = "6.1".to_owned();
-        e.real_time = false;
-        e.stamp_every = 1;
-        e.log = crate::choices::LogTraffic::NONE;
-        e.exit_cost = 0;
-        e.machines = crate::choices::Machines::ONE;
+    fn fitting(any: Experiment) -> Experiment {
+        let mut e = Experiment {
+            gateway: any.gateway,
+            traffic: any.traffic,
+            load: any.load,
+            payload: any.payload,
+            frames: any.frames,
+            filters: any.filters,
+            modify: any.modify,
+            hops: any.hops,
+            boot: any.boot,
+            seed: any.seed,
+            bench: guest::machine::BenchKind::Timed,
+            cpu: Cpu::Board,
+            ..Experiment::default()
+        };
         e.payload = match e.payload {
             n @ 3..=8 => n,
             n => [8, 12, 16, 20, 24, 32, 48, 64][usize::from(n % 8)],

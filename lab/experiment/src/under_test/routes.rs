@@ -1,7 +1,7 @@
 //! The routes of a gateway under test: defined once, for every data path.
 
 use crate::choices::{FilterChoice, HopChoice, ModifyChoice, VirtualKind};
-use crate::experiment::Experiment;
+use crate::settings::Experiment;
 use frame::CanId;
 use route::{
     Action, Crc8, Crc8Profile, IdFilter, IdSet, KindSet, ModifyOp, PortId, Route, Routes, XorSum,

@@ -129,6 +129,7 @@ fn routes(machines: Machines) -> String {
 mod tests {
     use super::*;
     use crate::choices::{Incident, OtherTraffic};
+    use crate::settings::Experiment;
 
     fn several(order: MachineOrder, budget: u32) -> Machines {
         Machines {
@@ -142,9 +143,9 @@ mod tests {
 
     #[test]
     fn one_machine_has_the_bus_for_itself() {
-        let host = file(Nesting::Host, Machines::ONE);
+        let host = file(Nesting::Host, Experiment::default().sharing());
         assert!(!host.contains("receive"), "{host}");
-        let driver = file(Nesting::Driver, Machines::ONE);
+        let driver = file(Nesting::Driver, Experiment::default().sharing());
         assert!(!driver.contains("order"), "{driver}");
         assert_eq!(driver.matches("[[routes]]").count(), 2, "{driver}");
         assert!(driver.contains("0000:00:11.0"), "{driver}");

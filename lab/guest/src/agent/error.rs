@@ -44,7 +44,7 @@ pub enum AgentError {
     #[error("the kernel's command line has no cangate.{0}")]
     NoOrder(&'static str),
     /// One of the orders has a value that is not valid.
-    #[error("the kernel's command line has cangate.{name}={value}, which is no such value")]
+    #[error("the kernel's command line has cangate.{name}={value}, which is not a valid value")]
     Order {
         /// The order's name.
         name: &'static str,

@@ -5,6 +5,7 @@ use crate::cache::CacheFolder;
 use crate::error::Error;
 use crate::fetch::{PackageTree, RECORD};
 use crate::image::{self, FileBytes, InTree, LAB};
+use crate::kernels::Kernel;
 use crate::own::{self, GuestPrograms};
 use crate::progress::ProgressReport;
 use crate::snapshot;
@@ -14,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The kernel of inner machines: the lab's first kernel with the driver of virtio CAN devices.
-pub(crate) const KERNEL: &str = "7.3";
+pub(crate) const KERNEL: Kernel = Kernel::V7_3;
 
 /// The folder in the guest.
 pub(super) const FOLDER: &str = "vm";
