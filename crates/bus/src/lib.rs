@@ -168,7 +168,8 @@ mod wire;
 
 pub use bus::Bus;
 pub use config::{BusConfig, ConfigError, NodeConfig, NodeId, SendError};
-pub use event::{DropReason, ErrorState, NodeEvent, ReceiverSet};
+pub use event::{DropReason, NodeEvent, ReceiverSet};
 pub use fault::{BusFaults, ErrorKind, FaultTime, FrameFault};
+pub use frame::ErrorState;
 pub use node::NodeState;
 pub use stats::BusStats;

@@ -3,7 +3,7 @@
 use crate::batch::{CopyOptions, copy_options};
 use crate::counters::{EngineCounts, PortCount, PortState, RouteCount};
 use crate::error::{EngineError, PortError};
-use crate::event::HalfEvent;
+use crate::event::PortEvent;
 use crate::half::{Receive, Transmit};
 use crate::lane::{CountedReceiver, CountedTransmitter, NamedPort, PortHalves, count_port};
 use crate::layout::CounterNames;
@@ -247,26 +247,26 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
 
     /// Reports what has happened to ports since the last call, each event once.
     /// [`StepResult::events`] indicates whether there is anything to report.
-    pub fn events(&mut self, mut tell: impl FnMut(HalfEvent<'_>)) {
+    pub fn events(&mut self, mut tell: impl FnMut(PortEvent<'_>)) {
         self.events = false;
         let halves = self.rx.iter_mut().zip(&mut self.tx);
         for ((rx, tx), port) in halves.zip(&self.layout.ports) {
             if let Some(why) = &tx.failure {
                 if !core::mem::replace(&mut tx.told, true) {
-                    tell(HalfEvent::Failed { port, why });
+                    tell(PortEvent::Failed { port, why });
                 }
                 continue;
             }
             if core::mem::take(&mut tx.recovered) {
-                tell(HalfEvent::Recovered { port });
+                tell(PortEvent::Recovered { port });
             }
             while let Some(what) = rx.half.take_alarm() {
-                tell(HalfEvent::Alarm { port, what: &what });
+                tell(PortEvent::Alarm { port, what: &what });
             }
             let now = rx.half.link();
             let before = core::mem::replace(&mut rx.link, now);
             if before != now {
-                tell(HalfEvent::Link { port, before, now });
+                tell(PortEvent::Link { port, before, now });
             }
         }
     }

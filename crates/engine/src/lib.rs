@@ -160,7 +160,7 @@ pub use change::{ChangeLeftover, LayoutChange, LeavingPort, PortChange};
 pub use counters::{CopyCounters, EngineCounts, PortCount, PortState, RouteCount};
 pub use engine::{BUDGET, Engine, StepResult};
 pub use error::{EngineError, PortError};
-pub use event::HalfEvent;
+pub use event::PortEvent;
 pub use fate::{Fate, Fates, Stops};
 pub use faults::FaultCounters;
 pub use half::{Receive, Transmit};

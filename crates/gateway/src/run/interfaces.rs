@@ -6,6 +6,7 @@ use super::site::{PlanSource, RunPlan};
 use crate::notice::{LinkSource, Notice, ReadyPort};
 use crate::stats::{ControllerRow, InterfaceRow};
 use engine::{CounterSnapshot, FrameInterest, InterestIds, LinkState, PortCount, interest};
+use frame::ErrorState;
 use linux::link::{ControllerCounters, ControllerState, LinkCounters, NetLink, NetLinks};
 use route::RoutingTable;
 
@@ -320,10 +321,9 @@ fn state(link: Option<&NetLink>) -> LinkState {
         None => LinkState::Gone,
         Some(link) if !link.up => LinkState::Down,
         Some(link) => match link.state {
-            Some(ControllerState::BusOff) => LinkState::BusOff,
+            Some(ControllerState::Started(ErrorState::BusOff)) => LinkState::BusOff,
             _ if !link.running => LinkState::Down,
-            Some(ControllerState::ErrorPassive) => LinkState::ErrorPassive,
-            Some(ControllerState::ErrorWarning) => LinkState::ErrorWarning,
+            Some(ControllerState::Started(state)) => state.into(),
             _ => LinkState::Up,
         },
     }

@@ -6,7 +6,7 @@ use super::mailbox::{WorkerMailbox, WorkerMessage};
 use super::spin::WorkerSpin;
 use super::waiting::WorkerWait;
 use crate::notice::{LinkSource, Notice, NoticeOutbox};
-use engine::{HalfEvent, StepResult};
+use engine::{PortEvent, StepResult};
 use frame::Nanos;
 use port::PollReceive;
 use std::os::unix::net::UnixStream;
@@ -225,17 +225,17 @@ impl Worker<'_> {
     fn tell_events(&mut self) {
         let outbox = self.outbox;
         self.engine.events(|event| match event {
-            HalfEvent::Failed { port, why } => outbox.push(Notice::PortFailed {
+            PortEvent::Failed { port, why } => outbox.push(Notice::PortFailed {
                 port: port.to_owned(),
                 why: why.to_owned(),
             }),
-            HalfEvent::Recovered { port } => outbox.push(Notice::PortRecovered {
+            PortEvent::Recovered { port } => outbox.push(Notice::PortRecovered {
                 port: port.to_owned(),
             }),
-            HalfEvent::Alarm { port, what } => outbox.push(Notice::PortRemarks {
+            PortEvent::Alarm { port, what } => outbox.push(Notice::PortRemarks {
                 remarks: vec![format!("{port}: {what}")],
             }),
-            HalfEvent::Link { port, before, now } => outbox.push(Notice::Link {
+            PortEvent::Link { port, before, now } => outbox.push(Notice::Link {
                 port: port.to_owned(),
                 interface: None,
                 before,

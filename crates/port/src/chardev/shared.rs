@@ -3,8 +3,7 @@
 use super::line::DeviceLine;
 use crate::{FrameInterest, InterestIds, LinkState, PortError, RawFilter};
 use frame::Nanos;
-use linux::chardev::area::{at, first};
-use linux::chardev::{CharState, MOST_FILTERS};
+use linux::chardev::MOST_FILTERS;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -160,13 +159,8 @@ impl SharedDevice {
         if self.is_gone() {
             return LinkState::Gone;
         }
-        match CharState::of(first(self.slow().line.get(at::STATE))) {
-            CharState::Stopped => LinkState::Down,
-            CharState::Active => LinkState::Up,
-            CharState::Warning => LinkState::ErrorWarning,
-            CharState::Passive => LinkState::ErrorPassive,
-            CharState::BusOff => LinkState::BusOff,
-        }
+        let state = self.slow().line.state();
+        state.map_or(LinkState::Down, LinkState::from)
     }
 
     pub(super) fn remarks(&self) -> Vec<String> {

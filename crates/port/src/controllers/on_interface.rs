@@ -9,13 +9,15 @@
 use super::registry;
 use frame::{Frame, FrameRef, Nanos};
 use linux::Errno;
-use linux::can::{FrameOptions, FrameSocket, MOST_ARRIVALS, OpenError};
+use linux::can::{
+    FrameOptions, FrameSocket, MOST_ARRIVALS, OpenError, error_class, reported_state,
+};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use vcontroller::{ConfinementState, NextFrame, VirtualController};
+use vcontroller::{ErrorState, NextFrame, VirtualController};
 
 /// Interval at which the interface is checked when no event reports a change, ns.
 const LOOK: Nanos = 100_000_000;
@@ -25,15 +27,6 @@ const LOOK: Nanos = 100_000_000;
 const APART: Nanos = 40_000;
 /// Time after which a frame is offered again for which the interface's queue had no room, ns.
 const AGAIN: Nanos = 1_000_000;
-
-/// `CAN_ERR_CRTL`, `CAN_ERR_BUSOFF`, `CAN_ERR_RESTARTED`, and bits of `data[1]` with the first
-/// (include/uapi/linux/can/error.h).
-const CONTROLLER: u32 = 0x04;
-const BUS_OFF: u32 = 0x40;
-const RESTARTED: u32 = 0x100;
-const WARNING: u8 = 0x04 | 0x08;
-const PASSIVE: u8 = 0x10 | 0x20;
-const ACTIVE: u8 = 0x40;
 
 pub(crate) struct OnInterface {
     socket: FrameSocket,
@@ -125,8 +118,8 @@ impl OnInterface {
         } = self;
         let mut take = |frame: FrameRef<'_>, own: bool| {
             if frame.id().is_err() {
-                if let Some(state) = state_of(&frame) {
-                    set_state(controller, flying, state, now);
+                if let Some(state) = state_of(frame) {
+                    set_state(controller, flying, Some(state), now);
                 }
             } else if let Some(sent) = flying.take_if(|flying| own && is(&flying.frame, &frame)) {
                 controller.sent(&sent, now);
@@ -160,10 +153,10 @@ impl OnInterface {
         self.look_at = now.saturating_add(LOOK);
         let before = self.controller.state();
         let state = match self.socket.look() {
-            Ok(found) if found.is_usable() && before.passes() => before,
-            Ok(found) if found.is_usable() => ConfinementState::Active,
-            Ok(found) if found.up => ConfinementState::BusOff,
-            Ok(_) | Err(_) => ConfinementState::Stopped,
+            Ok(found) if found.is_usable() && before.is_some_and(ErrorState::is_on_bus) => before,
+            Ok(found) if found.is_usable() => Some(ErrorState::Active),
+            Ok(found) if found.up => Some(ErrorState::BusOff),
+            Ok(_) | Err(_) => None,
         };
         set_state(&mut self.controller, &mut self.flying, state, now);
         self.lost = self.socket.lost().unwrap_or(0);
@@ -229,33 +222,23 @@ fn is(sent: &Frame, came: &FrameRef<'_>) -> bool {
 fn set_state(
     controller: &mut VirtualController,
     flying: &mut Option<NextFrame>,
-    state: ConfinementState,
+    state: Option<ErrorState>,
     now: Nanos,
 ) {
     controller.set_state(state, now);
-    if !state.passes() {
+    if !state.is_some_and(ErrorState::is_on_bus) {
         *flying = None;
     }
 }
 
 /// Returns the state of the controller that an error frame reports, if it reports one.
-fn state_of(frame: &FrameRef<'_>) -> Option<ConfinementState> {
+fn state_of(frame: FrameRef<'_>) -> Option<ErrorState> {
     let class = frame.id().raw();
-    let bits = frame.data().get(1).copied().unwrap_or(0);
-    if class & BUS_OFF != 0 {
-        return Some(ConfinementState::BusOff);
+    if class & error_class::BUS_OFF != 0 {
+        Some(ErrorState::BusOff)
+    } else if class & error_class::RESTARTED != 0 {
+        Some(ErrorState::Active)
+    } else {
+        reported_state(frame)
     }
-    if class & RESTARTED != 0 {
-        return Some(ConfinementState::Active);
-    }
-    if class & CONTROLLER == 0 {
-        return None;
-    }
-    [
-        (PASSIVE, ConfinementState::Passive),
-        (WARNING, ConfinementState::Warning),
-        (ACTIVE, ConfinementState::Active),
-    ]
-    .into_iter()
-    .find_map(|(bit, state)| (bits & bit != 0).then_some(state))
 }

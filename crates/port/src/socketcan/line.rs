@@ -3,6 +3,7 @@
 use super::own::OwnSetup;
 use super::packet_filter::{not_own, program};
 use crate::RawFilter;
+use frame::ErrorState;
 use linux::can::{CanFilter, CanSocket, InterfaceState};
 use linux::link::{ControllerState, LinkSetup, NetLink, NetLinks, PreviousState};
 use linux::packet::{self, FrameProtocol};
@@ -140,7 +141,7 @@ impl SocketLine for PortSockets {
         }
         // The driver records bus-off before it makes the error frame, and turns the carrier off.
         let state = link.state?;
-        Some(state == ControllerState::BusOff || !link.running)
+        Some(state == ControllerState::Started(ErrorState::BusOff) || !link.running)
     }
 
     fn attach(&self, index: u32) -> Result<(), Errno> {

@@ -3,7 +3,7 @@
 use super::line::SocketLine;
 use super::words::words;
 use crate::{LinkState, PortError, RawFilter};
-use frame::Nanos;
+use frame::{ErrorState, Nanos};
 use linux::Errno;
 use linux::can::{InterfaceState, OpenError};
 use std::collections::VecDeque;
@@ -38,14 +38,6 @@ impl SocketState {
     }
 }
 
-/// The error state of a controller that is not bus-off.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ErrorLevel {
-    Active,
-    Warning,
-    Passive,
-}
-
 /// The sockets of both halves, and the state of their interface.
 pub(super) struct SharedSockets {
     line: Box<dyn SocketLine>,
@@ -59,7 +51,7 @@ pub(super) struct SharedSockets {
     local: AtomicBool,
     next_look: AtomicU64,
     reopened: AtomicU64,
-    /// [`ErrorLevel`], as the last error frame reported it.
+    /// [`ErrorState`] of a controller that is not bus-off, as the last error frame reported it.
     errors: AtomicU8,
     /// True if [`SharedSockets::link`] has changed since [`SharedSockets::take_news`].
     news: AtomicBool,
@@ -110,7 +102,7 @@ impl SharedSockets {
             local: AtomicBool::new(local),
             next_look: AtomicU64::new(0),
             reopened: AtomicU64::new(0),
-            errors: AtomicU8::new(ErrorLevel::Active as u8),
+            errors: AtomicU8::new(ErrorState::Active as u8),
             news: AtomicBool::new(true),
             slow: Mutex::new(SlowState {
                 index: link.index,
@@ -132,16 +124,20 @@ impl SharedSockets {
     /// comes back no longer has its old error counters.
     fn set_state(&self, state: SocketState) {
         if self.state.swap(state as u8, Relaxed) != state as u8 {
-            self.errors.store(ErrorLevel::Active as u8, Relaxed);
+            self.errors.store(ErrorState::Active as u8, Relaxed);
             self.news.store(true, Relaxed);
         }
     }
 
     /// Stores the error state that an error frame has reported.
-    pub(super) fn set_errors(&self, errors: ErrorLevel) {
+    pub(super) fn set_errors(&self, errors: ErrorState) {
         if self.errors.swap(errors as u8, Relaxed) != errors as u8 {
             self.news.store(true, Relaxed);
         }
+    }
+
+    fn errors(&self) -> Option<ErrorState> {
+        ErrorState::from_number(self.errors.load(Relaxed).into())
     }
 
     /// Returns whether [`SharedSockets::link`] has changed since the last call.
@@ -151,13 +147,7 @@ impl SharedSockets {
 
     pub(super) fn link(&self) -> LinkState {
         match self.state() {
-            SocketState::Up if self.errors.load(Relaxed) == ErrorLevel::Passive as u8 => {
-                LinkState::ErrorPassive
-            }
-            SocketState::Up if self.errors.load(Relaxed) == ErrorLevel::Warning as u8 => {
-                LinkState::ErrorWarning
-            }
-            SocketState::Up => LinkState::Up,
+            SocketState::Up => self.errors().map_or(LinkState::Up, LinkState::from),
             SocketState::Down => LinkState::Down,
             SocketState::BusOff => LinkState::BusOff,
             SocketState::Gone => LinkState::Gone,

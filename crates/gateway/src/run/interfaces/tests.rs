@@ -148,12 +148,12 @@ fn a_link_of_the_kernels_routes_is_told_when_it_changes() {
     assert_eq!(state(None), Some((LinkState::Down, LinkState::Gone)));
     let off = NetLink {
         running: false,
-        state: Some(ControllerState::BusOff),
+        state: Some(ControllerState::Started(ErrorState::BusOff)),
         ..up()
     };
     assert_eq!(state(Some(off)), Some((LinkState::Gone, LinkState::BusOff)));
     let passive = NetLink {
-        state: Some(ControllerState::ErrorPassive),
+        state: Some(ControllerState::Started(ErrorState::Passive)),
         ..up()
     };
     assert_eq!(

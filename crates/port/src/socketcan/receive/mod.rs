@@ -6,7 +6,7 @@ pub(super) mod ring;
 pub(super) mod uring;
 
 use super::filter::filters;
-use super::shared::{ErrorLevel, SharedSockets, SocketState};
+use super::shared::{SharedSockets, SocketState};
 use super::way::{DatagramArrival, ReceiveWay};
 use crate::{
     FrameInterest, InterestIds, LinkState, PollReceive, PortError, PortWait, Receive, ReceiveStamp,
@@ -15,7 +15,7 @@ use crate::{
 use frame::{FrameRef, Nanos};
 use linux::Errno;
 use linux::can::layout::decode;
-use linux::can::{controller_trouble, error_class};
+use linux::can::{controller_trouble, error_class, reported_state};
 use std::sync::Arc;
 
 /// Interval at which the worker calls a port for which it never waits, and from which no route
@@ -141,15 +141,8 @@ fn heed(shared: &SharedSockets, frame: FrameRef<'_>, now: Nanos) {
     if id.raw() & error_class::RESTARTED != 0 && shared.state() != SocketState::Up {
         shared.look_now();
     }
-    if id.raw() & error_class::CONTROLLER != 0 {
-        let trouble = frame.data().get(1).copied().unwrap_or(0);
-        if trouble & controller_trouble::PASSIVE != 0 {
-            shared.set_errors(ErrorLevel::Passive);
-        } else if trouble & controller_trouble::WARNING != 0 {
-            shared.set_errors(ErrorLevel::Warning);
-        } else if trouble & controller_trouble::ACTIVE != 0 {
-            shared.set_errors(ErrorLevel::Active);
-        }
+    if let Some(state) = reported_state(frame) {
+        shared.set_errors(state);
     }
 }
 
