@@ -1,6 +1,8 @@
 //! Events that a bus reports.
 
-use crate::{NodeId, bus::SendingNode, fault::ErrorKind, node::Node};
+use crate::NodeId;
+use crate::fault::ErrorKind;
+use crate::node::{Node, SendingNode};
 use core::fmt;
 use frame::{ErrorState, Frame, Nanos};
 

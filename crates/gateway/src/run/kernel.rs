@@ -1,5 +1,6 @@
 //! Routes that run in the kernel: installing, monitoring, counting and removing them.
 
+use super::error::KernelError;
 use super::interfaces::PortInterfaces;
 use super::kernel_plan::KernelPlan;
 use crate::notice::{Notice, NoticeSender};
@@ -11,25 +12,6 @@ use route::{Route, Routes};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
-
-/// An error between a gateway's routes and the kernel.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// A data path failed.
-    #[error(transparent)]
-    Path(#[from] offload::Error),
-    /// One data path could not take the new routes, and another one could not be set back to the
-    /// former routes.
-    #[error("{}; and {path} could not be set back: {}", with_causes(.first), with_causes(.source))]
-    NotSetBack {
-        /// The reason why the new routes could not be taken.
-        first: Box<offload::Error>,
-        /// The data path that could not be set back.
-        path: DataPath,
-        /// The reason why not.
-        source: Box<offload::Error>,
-    },
-}
 
 /// A data path, and the routes that run there.
 struct PathSlot {

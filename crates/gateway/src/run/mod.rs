@@ -34,11 +34,11 @@ mod worker;
 
 pub use changes::RouteChanges;
 pub use error::{
-    LoadError, OpenErrors, OverwrittenFile, ReloadError, RoutesError, RunError, StartError,
+    KernelError, LoadError, OpenErrors, OverwrittenFile, ReloadError, RoutesError, RunError,
+    StartError,
 };
 pub use files::{RunOptions, control_path, control_path_to_ask, run};
 pub use halves::Port;
-pub use kernel::KernelError;
 pub use kernel_plan::KernelPlan;
 pub use lines::{PathObjection, RouteLine};
 pub use offloaded::{absent_interfaces, data_paths, objections};

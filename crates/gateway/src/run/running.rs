@@ -1,10 +1,11 @@
 //! A running gateway, as the control thread sees it: its counters and its reloads.
 
 use super::changes::RouteChanges;
+use super::error::KernelError;
 use super::error::{OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
 use super::interfaces::{PortInterfaces, interests};
-use super::kernel::{InKernel, KernelError};
+use super::kernel::InKernel;
 use super::lines::RouteLine;
 use super::link::WorkerLink;
 use super::mailbox::WorkerMessage;

@@ -6,7 +6,6 @@
 //! frames the bus is free for as long as this process takes. A frame that the driver has is not
 //! called back: a higher-priority frame waits for at most that one.
 
-use super::registry;
 use frame::{Frame, FrameRef, Nanos};
 use linux::Errno;
 use linux::can::{
@@ -18,6 +17,7 @@ use rustix::time::{
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use vcontroller::{ErrorState, NextFrame, VirtualController};
+use virtio::FIRST_OTHER;
 
 /// Interval at which the interface is checked when no event reports a change, ns.
 const LOOK: Nanos = 100_000_000;
@@ -27,6 +27,12 @@ const LOOK: Nanos = 100_000_000;
 const APART: Nanos = 40_000;
 /// Time after which a frame is offered again for which the interface's queue had no room, ns.
 const AGAIN: Nanos = 1_000_000;
+
+/// Event of a machine's device, in addition to the device's own events: the interface has received
+/// a frame, or has an error.
+pub(crate) const FRAMES: u8 = FIRST_OTHER;
+/// Event: the state of the interface must be checked.
+pub(crate) const TICK: u8 = FRAMES + 1;
 
 pub(crate) struct OnInterface {
     socket: FrameSocket,
@@ -94,12 +100,12 @@ impl OnInterface {
     ) -> R {
         // Frames that are left after another machine's turn in this step are still there in the
         // next step.
-        if came & 1 << registry::FRAMES != 0 && self.came_at != Some(now) {
+        if came & 1 << FRAMES != 0 && self.came_at != Some(now) {
             self.receive(now);
         }
         // The timer's steps and those of this clock are not the same: half an interval is near
         // enough.
-        let due = came & 1 << registry::TICK != 0 && now.saturating_add(LOOK / 2) >= self.look_at;
+        let due = came & 1 << TICK != 0 && now.saturating_add(LOOK / 2) >= self.look_at;
         if due || now >= self.look_at {
             self.look(now);
         }

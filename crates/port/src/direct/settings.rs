@@ -1,6 +1,7 @@
 //! `kind = "direct"`: a controller driven from user space.
 
-use super::backend::{BackendError, BackendOptions, FoundBackend, find};
+use super::backend::{BackendError, BackendOptions, FoundBackend};
+use super::find::find;
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::kind::{
     FramePassage, PlacedPort, PortKind, PortSettings, controller_keys, queue, queue_key, rate_keys,
