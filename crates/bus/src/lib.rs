@@ -159,6 +159,7 @@ mod clock;
 mod config;
 mod confinement;
 mod disturbed;
+mod error;
 mod event;
 mod fault;
 mod node;
@@ -167,7 +168,8 @@ mod stats;
 mod wire;
 
 pub use bus::Bus;
-pub use config::{BusConfig, ConfigError, NodeConfig, NodeId, SendError};
+pub use config::{BusConfig, NodeConfig};
+pub use error::{ConfigError, NodeId, SendError};
 pub use event::{DropReason, NodeEvent, ReceiverSet};
 pub use fault::{BusFaults, ErrorKind, FaultTime, FrameFault};
 pub use frame::ErrorState;

@@ -82,8 +82,8 @@ pub enum TransmitFailure {
 /// Error state and error counters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ErrorStatus {
-    /// The error state; `None`: the controller takes no part in the communication, because it is not
-    /// started, or stopped. Bus-off lasts until [`restart`](crate::Controller::restart).
+    /// The error state; `None`: the controller takes no part in the communication, because it is
+    /// not started, or stopped. Bus-off lasts until [`restart`](crate::Controller::restart).
     pub state: Option<ErrorState>,
     /// Transmit error counter.
     pub tec: u16,

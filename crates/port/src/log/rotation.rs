@@ -1,7 +1,7 @@
 //! A log that is divided into several files.
 
+use super::lines::whole_lines;
 use super::old_files::OldFiles;
-use super::output::whole_lines;
 use frame::Nanos;
 use std::fs::File;
 use std::io;
