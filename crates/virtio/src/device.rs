@@ -33,7 +33,7 @@ pub enum DeviceLink {
 const LISTENER: u8 = QUEUES as u8;
 const MESSAGES: u8 = LISTENER + 1;
 /// The first event number that [`VirtioDevice::work`] does not use: for [`VirtioDevice::watch`] and
-/// [`SetMember::stir`].
+/// [`SetMember::wake`].
 pub const FIRST_OTHER: u8 = MESSAGES + 1;
 
 const fn bit(what: u8) -> u32 {

@@ -107,7 +107,7 @@ impl Receive for CharDevReceive {
         budget: usize,
         take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
-        self.shared.try_again(now);
+        self.shared.retry(now);
         if self.generation != self.shared.generation() {
             self.take_up();
         }
@@ -136,7 +136,7 @@ impl Receive for CharDevReceive {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        self.shared.next_look()
+        self.shared.next_check()
     }
 
     fn counters(&self) -> RxCounters {

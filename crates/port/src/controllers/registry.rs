@@ -100,7 +100,7 @@ impl MachineFunction {
         for (number, events) in (0..).zip(lock(&self.all).iter()) {
             let vf = VfNumber(number);
             if vf != self.vf && controller.has_news(vf) {
-                events.stir(NEWS);
+                events.wake(NEWS);
             }
         }
     }

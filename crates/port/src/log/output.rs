@@ -190,7 +190,7 @@ impl LogOutput {
                     *file = new;
                     *torn = false;
                     if let Some(rotation) = rotation {
-                        rotation.went_on(len);
+                        rotation.continue_from(len);
                     }
                 }
                 if let Some(rotation) = rotation {
@@ -205,12 +205,12 @@ impl LogOutput {
                         stalled => return Ok(stalled),
                     }
                     if let Some(rotation) = rotation {
-                        rotation.wrote(1);
+                        rotation.add_bytes(1);
                     }
                 }
                 let written = write_once(file, piece)?;
                 if let (WriteOutcome::Bytes(n), Some(rotation)) = (written, rotation) {
-                    rotation.wrote(n);
+                    rotation.add_bytes(n);
                 }
                 Ok(written)
             }
@@ -252,7 +252,7 @@ impl LogOutput {
             && file.set_len(end.saturating_sub(bytes as u64)).is_ok()
             && let Some(rotation) = rotation
         {
-            rotation.took_off(bytes);
+            rotation.remove_bytes(bytes);
         }
     }
 

@@ -43,7 +43,7 @@ pub(super) trait SocketLine: Send + Sync {
     /// Replaces the kernel's filters of the socket that receives.
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno>;
     /// Notes that the interface is in use again.
-    fn is_back(&self) {}
+    fn reset(&self) {}
     /// Returns whether a socket may lose its interface and report only that it is down.
     fn may_forget(&self) -> bool {
         false
@@ -151,7 +151,7 @@ impl SocketLine for PortSockets {
         }
         if self.raw_receives || self.raw_sends {
             self.raw.attach(index)?;
-            self.is_back();
+            self.reset();
         }
         match &self.inlet {
             Some(inlet) => inlet.socket.attach(index, inlet.protocol),
@@ -221,7 +221,7 @@ impl SocketLine for PortSockets {
         self.raw.set_filters(&filters)
     }
 
-    fn is_back(&self) {
+    fn reset(&self) {
         if !self.raw_receives {
             // The next call on the socket would report that the interface was down, and no half
             // receives on this one.
