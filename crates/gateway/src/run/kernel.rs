@@ -192,7 +192,8 @@ impl InKernel {
         self.slots.iter().map(in_both).sum()
     }
 
-    /// Returns descriptors, each of which is readable when [`InKernel::handle_link_changes`] has something to do.
+    /// Returns descriptors, each of which is readable when [`InKernel::handle_link_changes`] has
+    /// something to do.
     pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let running = self.slots.iter().filter_map(|slot| slot.running.as_ref());
         running.map(|running| running.as_fd())
@@ -241,8 +242,8 @@ impl InKernel {
         }
     }
 
-    /// Returns the time at which [`InKernel::restore_removed`] has something to do; `None` if no route
-    /// runs there.
+    /// Returns the time at which [`InKernel::restore_removed`] has something to do; `None` if no
+    /// route runs there.
     pub(crate) fn next_check(&self) -> Option<Instant> {
         let runs = self.slots.iter().any(|slot| slot.running.is_some());
         runs.then_some(self.next_check)

@@ -49,9 +49,9 @@ impl<S: PlanSource> RunningGateway<'_, S> {
         self.handle_status(told);
     }
 
-    /// Does work that may take long, and gives signs of life meanwhile, as [`RunningGateway::send_heartbeat`]
-    /// does: only while the worker answers. A file with very many routes takes longer to read and
-    /// to compile than a watchdog waits.
+    /// Does work that may take long, and gives signs of life meanwhile, as
+    /// [`RunningGateway::send_heartbeat`] does: only while the worker answers. A file with very
+    /// many routes takes longer to read and to compile than a watchdog waits.
     pub(super) fn run_with_heartbeats<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let Some(pulse) = self.manager.pulse() else {
             return work(self);

@@ -150,8 +150,8 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         }
     }
 
-    /// Returns descriptors, each of which is readable when [`RunningGateway::handle_link_changes`] has
-    /// something to do.
+    /// Returns descriptors, each of which is readable when [`RunningGateway::handle_link_changes`]
+    /// has something to do.
     pub(crate) fn kernel_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.kernel.fds()
     }

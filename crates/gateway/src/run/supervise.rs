@@ -94,7 +94,8 @@ pub(super) fn supervise_by<S: PlanSource>(
     }
     let outbox = NoticeOutbox::new().map_err(os("making an eventfd"))?;
     let mailbox = WorkerMailbox::new().map_err(os("making an eventfd"))?;
-    // The worker drops its end when it ends, also by a panic: the control thread polls the other one.
+    // The worker drops its end when it ends, also by a panic: the control thread polls the other
+    // one.
     let (alive, hangs_up) = UnixStream::pair().map_err(os("making a socket pair"))?;
     let remarks = engine.remarks();
     if !remarks.is_empty() {

@@ -124,15 +124,16 @@ impl Worker<'_> {
                 time => time,
             };
             if timeout == Some(Duration::ZERO) {
-                // A deadline has passed meanwhile: the step is due, and a system call is not needed.
+                // A deadline has passed meanwhile: the step is due, and a system call is not
+                // needed.
                 continue;
             }
             if timeout.is_some() {
                 // A wake-up by a deadline is work to do, not an idle wake-up.
                 idle = 0;
             }
-            // Only the wait itself counts as time for other threads, so the clock is read just before
-            // it; without a busy port nothing is recorded.
+            // Only the wait itself counts as time for other threads, so the clock is read just
+            // before it; without a busy port nothing is recorded.
             let from = if busy { self.clock.now() } else { now };
             let waited = waiting.wait_for_work(self.mailbox.bell(), &self.engine, timeout);
             if busy {
