@@ -1,6 +1,6 @@
 //! Routes in the syntax of `gateway.toml`: `[[routes]]`.
 //!
-//! [`parse`] reads them and reports every mistake with its place. [`describe`] describes in words
+//! [`parse`] reads them and reports every mistake with its place. [`describe()`] describes in words
 //! how they were interpreted. [`to_toml`] writes routes back so that parsing them gives the same
 //! routes.
 
