@@ -11,7 +11,7 @@ use controller::driven::{
 };
 use controller::timing::usual_sample_point;
 use controller::{BitTiming, StartMode, TimingLimits};
-use engine::{Engine, HalfEvent, NamedPort, StepResult};
+use engine::{Engine, NamedPort, PortEvent, StepResult};
 use frame::Nanos;
 use route::RoutingTable;
 
@@ -117,10 +117,10 @@ impl Gateway {
         let mut all = Vec::new();
         self.engine.events(|event| {
             all.extend(match event {
-                HalfEvent::Failed { port, why } => {
+                PortEvent::Failed { port, why } => {
                     Some(format!("port {port} is out of service: {why}"))
                 }
-                HalfEvent::Link { port, now, .. } => Some(format!("port {port} is {now}")),
+                PortEvent::Link { port, now, .. } => Some(format!("port {port} is {now}")),
                 _ => None,
             });
         });

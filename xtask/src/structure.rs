@@ -1,7 +1,9 @@
 //! The structure of the workspace, as ARCHITECTURE.md describes it: dependencies between crates,
 //! features that both programs share, where `unsafe` is allowed, licences of the parts for the
-//! kernel, the width of comments, and no build output among the committed files.
+//! kernel, the width of comments, imports in one direction, and no build output among the committed
+//! files.
 
+mod circles;
 mod comments;
 mod dependencies;
 mod features;
@@ -23,6 +25,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<TestTally> {
     tally.add(licences::check(workspace)?);
     tally.add(tracked::check(workspace)?);
     tally.add(comments::check(workspace)?);
+    tally.add(circles::check(workspace)?);
     Ok(tally)
 }
 

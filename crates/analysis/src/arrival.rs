@@ -1,6 +1,6 @@
 //! The times at which a message is released.
 
-use crate::curve::{ArrivalCurve, MOST_DISTANCES, divided};
+use crate::curve::{ArrivalCurve, ArrivalError, divided};
 use frame::Nanos;
 
 /// The releases of a message: given either by a period, or by a list of least distances.
@@ -27,38 +27,6 @@ enum EventTimes {
     Curve(ArrivalCurve),
 }
 
-/// The reason why releases are not possible as they are given.
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ArrivalError {
-    /// A period of 0.
-    #[error("a period of 0: it must be at least 1 ns")]
-    NoPeriod,
-    /// A least distance above the period: releases would fall behind for ever.
-    #[error("a least distance above the period: releases would fall behind for ever")]
-    Distance,
-    /// An empty list.
-    #[error("an empty list: give the least time that 2 releases span, then that of 3 ...")]
-    NoDistances,
-    /// A list with more than [`MOST_DISTANCES`] distances.
-    #[error("{0} distances are too many: {MOST_DISTANCES} is the most; leave the last ones out")]
-    TooMany(usize),
-    /// All distances are 0.
-    #[error(
-        "all distances are 0: releases would come without end; the last one must be more than 0"
-    )]
-    NoTime,
-    /// A distance that is less than the distances of fewer releases allow.
-    #[error(
-        "{releases} releases span at least {least} ns by what is said of fewer of them; a distance below that is wrong"
-    )]
-    Short {
-        /// Number of releases.
-        releases: usize,
-        /// The least time that they span, ns.
-        least: Nanos,
-    },
-}
-
 impl Arrival {
     /// Creates an arrival by a period. Times in ns.
     ///
@@ -79,7 +47,7 @@ impl Arrival {
     }
 
     /// Creates an arrival by a list of the least times that 2, 3, 4 … releases span, ns; at most
-    /// [`MOST_DISTANCES`].
+    /// [`MOST_DISTANCES`](crate::MOST_DISTANCES).
     ///
     /// # Errors
     /// [`ArrivalError`]

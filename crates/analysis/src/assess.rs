@@ -1,10 +1,12 @@
 //! Bounds for all messages of a bus.
 
-use crate::compiled::{CompiledBus, SentMessage};
-use crate::model::SendOrder;
-use crate::offset::{BusyPeriod, OffsetUse, RivalFrames};
+use crate::compiled::{CompiledBus, RivalFrames};
+use crate::model::{QueueService, SendOrder};
+use crate::offset::{BusyPeriod, OffsetUse};
 use crate::queue::{self, QueueMember};
-use crate::window::{NoBound, RivalStream};
+use crate::sent::SentMessage;
+use crate::stream::RivalStream;
+use crate::window::NoBound;
 use crate::{Arrival, FrameBits, LatencyBound};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -42,17 +44,6 @@ pub struct NodeBound {
     pub backlog: Option<u64>,
     /// The use that was made of its messages' offsets; `None` if none has one.
     pub offsets: Option<OffsetUse>,
-}
-
-/// The order in which the frames of a node are served.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum QueueService {
-    /// In order of priority, as specified for the node.
-    Priority,
-    /// In order of priority, because its transmit buffers hold all frames that can wait in it.
-    Covered,
-    /// Through a queue in order of arrival: [`crate::queue`].
-    Queue,
 }
 
 /// Maximum number of rounds of the search. After these, the bounds of [`CompiledBus::together`]
@@ -464,16 +455,6 @@ impl CompiledBus {
             Some(self.most_at_once(&own, arrivals, &spans?))
         };
         (0..self.orders.len()).map(of_node).collect()
-    }
-}
-
-impl QueueService {
-    fn at_first(order: &SendOrder, pauses: bool) -> Self {
-        match order {
-            SendOrder::Priority => Self::Priority,
-            SendOrder::Mailboxes(_) if pauses => Self::Queue,
-            SendOrder::Mailboxes(_) => Self::Covered,
-        }
     }
 }
 

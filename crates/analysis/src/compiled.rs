@@ -1,10 +1,12 @@
 //! A bus with the lengths of its frames in nanoseconds.
 
 use crate::model::{BusSpec, ModelError, SendOrder};
-use crate::offset::{OffsetUse, RivalFrames, limit};
+use crate::offset::{OffsetUse, limit};
 use crate::refill::{NodePauses, PauseDelay};
-use crate::train::{FrameSource, trains};
-use crate::window::{BusyWindow, ErrorCost, RivalStream};
+use crate::sent::SentMessage;
+use crate::stream::RivalStream;
+use crate::train::trains;
+use crate::window::{BusyWindow, ErrorCost};
 use crate::{Arrival, FrameBits, LengthRule, LengthSearch, by_formula};
 use alloc::vec::Vec;
 use frame::wire::{self, ERROR_DELIMITER_BITS, ERROR_FLAGS_MAX_BITS, INTERMISSION_BITS};
@@ -18,25 +20,15 @@ pub(crate) const fn field(header: &Header) -> u64 {
     wire::arbitration_key(header) >> FORMAT_BITS
 }
 
-/// A message with its lengths.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SentMessage {
-    pub(crate) node: usize,
-    /// Its arbitration field: the lower one wins.
-    pub(crate) key: u64,
-    pub(crate) bits: FrameBits,
-    /// Time to the end of frame, ns.
-    pub(crate) frame: Nanos,
-    /// Time to the end of the intermission, ns.
-    pub(crate) occupied: Nanos,
-    /// Time of the shortest frame of the message, to the end of frame, ns.
-    pub(crate) shortest: Nanos,
-    /// The arrival as specified for the message; a gateway upstream of it may add to it.
-    pub(crate) arrival: Arrival,
-    /// Its offset on its node's clock, if the analysis uses it: [`mod@crate::offset`].
-    pub(crate) offset: Option<Nanos>,
-    /// The previous bus, if the message comes from one.
-    pub(crate) source: Option<FrameSource>,
+/// The traffic that frames meet: the higher-priority messages, with their arrivals and the time
+/// that they wait in queues, and the lower-priority ones.
+#[derive(Clone, Debug)]
+pub(crate) struct RivalFrames {
+    pub(crate) rivals: Vec<(usize, Arrival, Nanos)>,
+    pub(crate) lower: Vec<usize>,
+    /// Whether the time that rivals wait in queues is not counted; then the pauses of their nodes
+    /// are ([`mod@crate::refill`]).
+    pub(crate) together: bool,
 }
 
 /// A bus that is ready to be assessed: [`CompiledBus::assess`].
@@ -149,6 +141,28 @@ impl CompiledBus {
     pub fn least_occupied(&self, message: usize) -> Option<Nanos> {
         let sent = self.messages.get(message)?;
         Some(sent.shortest + (sent.occupied - sent.frame))
+    }
+
+    /// Returns the longest time that a frame of this message waits, ns, if this bus carries nothing
+    /// else and the frames come unchanged from a bus of the same bit rate, at most `delay` ns after
+    /// their ends of frame there, in their order: however often they come. Where its node has
+    /// pauses ([`mod@crate::refill`]), a bus that is full does not make up for them: the bound
+    /// applies to the last one of `frames` frames, and to those before. `None` if there is no such
+    /// message.
+    #[must_use]
+    pub fn passing(&self, message: usize, delay: Nanos, frames: u64) -> Option<Nanos> {
+        let sent = self.messages.get(message)?;
+        let differ = sent.occupied.saturating_sub(self.least_occupied(message)?);
+        let pauses = self.pauses.get(sent.node).copied().flatten();
+        let pauses = pauses.map_or(0, |pauses| pauses.before(frames));
+        Some(differ.saturating_add(delay).saturating_add(pauses))
+    }
+
+    /// Returns the time that the pauses of this node add, if a frame of this length can begin in
+    /// them.
+    pub(crate) fn added(&self, node: usize, longest: Nanos) -> PauseDelay {
+        let pauses = self.pauses.get(node).copied().flatten();
+        pauses.map_or_else(PauseDelay::default, |pauses| pauses.added(longest))
     }
 
     /// Returns the window in which the traffic of `against` delays frames of `own`: the rivals with

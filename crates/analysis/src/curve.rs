@@ -38,11 +38,42 @@
 //! **Jitter.** If each release is delayed by 0 to J more, the time that they span is shorter by at
 //! most J: D(m) − J. If something keeps them d apart, it is at least m · d.
 
-use crate::ArrivalError;
 use frame::Nanos;
 
 /// The maximum number of distances in a list: of 2 to 9 releases.
 pub const MOST_DISTANCES: usize = 8;
+
+/// The reason why releases are not possible as they are given.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArrivalError {
+    /// A period of 0.
+    #[error("a period of 0: it must be at least 1 ns")]
+    NoPeriod,
+    /// A least distance above the period: releases would fall behind for ever.
+    #[error("a least distance above the period: releases would fall behind for ever")]
+    Distance,
+    /// An empty list.
+    #[error("an empty list: give the least time that 2 releases span, then that of 3 ...")]
+    NoDistances,
+    /// A list with more than [`MOST_DISTANCES`] distances.
+    #[error("{0} distances are too many: {MOST_DISTANCES} is the most; leave the last ones out")]
+    TooMany(usize),
+    /// All distances are 0.
+    #[error(
+        "all distances are 0: releases would come without end; the last one must be more than 0"
+    )]
+    NoTime,
+    /// A distance that is less than the distances of fewer releases allow.
+    #[error(
+        "{releases} releases span at least {least} ns by what is said of fewer of them; a distance below that is wrong"
+    )]
+    Short {
+        /// Number of releases.
+        releases: usize,
+        /// The least time that they span, ns.
+        least: Nanos,
+    },
+}
 
 /// The greatest value of T + p + 1.
 const TABLE: usize = MOST_DISTANCES * MOST_DISTANCES + 1;

@@ -83,6 +83,28 @@ pub enum SendOrder {
     Mailboxes(NonZeroU8),
 }
 
+/// The order in which the frames of a node are served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueueService {
+    /// In order of priority, as specified for the node.
+    Priority,
+    /// In order of priority, because its transmit buffers hold all frames that can wait in it.
+    Covered,
+    /// Through a queue in order of arrival: [`crate::queue`].
+    Queue,
+}
+
+impl QueueService {
+    /// Returns the service that the analysis assumes first. `pauses`: the node has pauses.
+    pub(crate) const fn at_first(order: &SendOrder, pauses: bool) -> Self {
+        match order {
+            SendOrder::Priority => Self::Priority,
+            SendOrder::Mailboxes(_) if pauses => Self::Queue,
+            SendOrder::Mailboxes(_) => Self::Covered,
+        }
+    }
+}
+
 /// A message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {

@@ -1,6 +1,7 @@
 //! Messages that are sent in order of priority.
 
-use crate::window::{BusyWindow, NoBound, RivalStream};
+use crate::stream::RivalStream;
+use crate::window::{BusyWindow, NoBound};
 use frame::Nanos;
 
 /// The parts of a bound, ns. The response is the sum of all but `since`, less `since`.

@@ -67,8 +67,9 @@
 //! The lower one of both bounds holds.
 
 use crate::priority::{BoundParts, LatencyBound};
+use crate::stream::RivalStream;
 use crate::train::{FrameTrain, ONE};
-use crate::window::{BusyWindow, NoBound, RivalStream};
+use crate::window::{BusyWindow, NoBound};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;

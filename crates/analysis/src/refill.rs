@@ -51,7 +51,6 @@
 //! from *s* on a frame of the set waits in each arbitration, and its node either takes part, or is
 //! in a pause.
 
-use crate::CompiledBus;
 use frame::Nanos;
 
 /// The time that a node with transmit buffers takes to fill one.
@@ -107,15 +106,6 @@ impl NodePauses {
     pub(crate) fn before(&self, frames: u64) -> Nanos {
         let count = frames.saturating_sub(1) / self.every + 1;
         count.saturating_mul(self.time)
-    }
-}
-
-impl CompiledBus {
-    /// Returns the time that the pauses of this node add, if a frame of this length can begin in
-    /// them.
-    pub(crate) fn added(&self, node: usize, longest: Nanos) -> PauseDelay {
-        let pauses = self.pauses.get(node).copied().flatten();
-        pauses.map_or_else(PauseDelay::default, |pauses| pauses.added(longest))
     }
 }
 

@@ -26,10 +26,9 @@
 //! bit rate, so that ρ is 1. A frame that is released a after the beginning of the busy period then
 //! starts at most at longest + (a + Δ) less its own shortest length, and waits at most longest −
 //! shortest + Δ, however long the busy period is. So there is a bound for a bus that is full all
-//! the time, too: [`CompiledBus::passing`].
+//! the time, too: [`crate::CompiledBus::passing`].
 
-use crate::CompiledBus;
-use crate::window::RivalStream;
+use crate::stream::RivalStream;
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -87,23 +86,6 @@ impl FrameTrain {
         u64::try_from(work)
             .unwrap_or(u64::MAX)
             .saturating_add(self.longest)
-    }
-}
-
-impl CompiledBus {
-    /// Returns the longest time that a frame of this message waits, ns, if this bus carries nothing
-    /// else and the frames come unchanged from a bus of the same bit rate, at most `delay` ns after
-    /// their ends of frame there, in their order: however often they come. Where its node has
-    /// pauses ([`mod@crate::refill`]), a bus that is full does not make up for them: the bound
-    /// applies to the last one of `frames` frames, and to those before. `None` if there is no such
-    /// message.
-    #[must_use]
-    pub fn passing(&self, message: usize, delay: Nanos, frames: u64) -> Option<Nanos> {
-        let sent = self.messages.get(message)?;
-        let differ = sent.occupied.saturating_sub(self.least_occupied(message)?);
-        let pauses = self.pauses.get(sent.node).copied().flatten();
-        let pauses = pauses.map_or(0, |pauses| pauses.before(frames));
-        Some(differ.saturating_add(delay).saturating_add(pauses))
     }
 }
 

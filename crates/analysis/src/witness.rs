@@ -2,12 +2,12 @@
 
 use crate::model::BusSpec;
 use crate::offset::{behind, led};
-use crate::search::simulated;
-use crate::window::RivalStream;
+use crate::simulated::{ReplayError, simulated};
+use crate::stream::RivalStream;
 use crate::{Assessment, CompiledBus, LatencyBound, LengthSearch, QueueService};
 use alloc::vec;
 use alloc::vec::Vec;
-use bus::{ConfigError, NodeEvent, SendError};
+use bus::NodeEvent;
 use frame::{Frame, LengthError, Nanos};
 
 /// A frame that becomes ready to be sent.
@@ -40,20 +40,6 @@ impl ReleaseOutcome {
     pub const fn latency(&self) -> Nanos {
         self.end.saturating_sub(self.released)
     }
-}
-
-/// The reason why releases cannot be replayed.
-#[derive(thiserror::Error, Clone, PartialEq, Debug)]
-pub enum ReplayError {
-    /// The simulated bus does not accept the bus or a node.
-    #[error("the simulated bus refuses it: {0}")]
-    Bus(#[from] ConfigError),
-    /// The simulated bus does not accept a frame.
-    #[error("the simulated bus refuses a frame: {0}")]
-    Send(#[from] SendError),
-    /// A message, or its node, does not exist.
-    #[error("there is no message {0}, or no node of it")]
-    NoMessage(usize),
 }
 
 /// Returns releases that make a message's frame wait as long as its bound, or nearly so: its

@@ -6,7 +6,7 @@ use crate::{
     clock::BusClock,
     disturbed::FrameSimulator,
     fault::FaultInjector,
-    node::{NO_KEY, Node},
+    node::{NO_KEY, Node, SendingNode},
     schedule::{FrameSchedule, LaterFrame},
 };
 use alloc::vec::Vec;
@@ -25,15 +25,6 @@ enum BusPhase {
     /// A frame in which an error is possible: `Bus::simulator` has the details. The index of its
     /// next step, and the end.
     Disturbed(usize, Nanos),
-}
-
-/// A node that sends the frame on the wire.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SendingNode {
-    pub(crate) node: usize,
-    /// The frame on the wire, where it differs from the frame that the node was given (ESI).
-    frame: Option<Frame>,
-    failed: bool,
 }
 
 /// A CAN bus and its nodes. [The crate's page](crate) describes the model.

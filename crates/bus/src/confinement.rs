@@ -4,12 +4,6 @@
 
 use crate::ErrorState;
 
-/// Counters at this value make a controller report a warning.
-pub(crate) const WARNING: u16 = 96;
-/// A counter at this value makes a node error-passive (rule 9).
-pub(crate) const PASSIVE: u16 = 128;
-/// TEC at this value takes a node off the bus (rule 10).
-pub(crate) const BUS_OFF: u16 = 256;
 /// New value of REC after a good frame in the error-passive range: rule 8 allows 119 to 127,
 /// the model takes the highest.
 const REC_AFTER_PASSIVE: u16 = 127;
@@ -26,7 +20,7 @@ pub(crate) struct ConfinementCounters {
 impl ConfinementCounters {
     /// Applies rule 3 (and 4): a sender raised an error flag.
     pub(crate) fn transmit_error(&mut self) {
-        self.tec = (self.tec + 8).min(BUS_OFF + 7);
+        self.tec = (self.tec + 8).min(ErrorState::BUS_OFF_LIMIT + 7);
     }
 
     /// Applies rule 1: a receiver detected an error.
@@ -50,7 +44,7 @@ impl ConfinementCounters {
     pub(crate) fn received(&mut self) {
         self.rec = match self.rec {
             0 => 0,
-            n if n < PASSIVE => n - 1,
+            n if n < ErrorState::PASSIVE_LIMIT => n - 1,
             _ => REC_AFTER_PASSIVE,
         };
     }
@@ -58,34 +52,13 @@ impl ConfinementCounters {
     /// Returns the state by rules 9 to 11.
     #[inline]
     pub(crate) fn state(self) -> ErrorState {
-        if self.tec >= BUS_OFF {
-            ErrorState::BusOff
-        } else if self.tec >= PASSIVE || self.rec >= PASSIVE {
-            ErrorState::Passive
-        } else if self.tec >= WARNING || self.rec >= WARNING {
-            ErrorState::Warning
-        } else {
-            ErrorState::Active
-        }
+        ErrorState::from_counters(self.tec, self.rec)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thresholds() {
-        let state = |tec, rec| ConfinementCounters { tec, rec }.state();
-        assert_eq!(state(95, 95), ErrorState::Active);
-        assert_eq!(state(96, 0), ErrorState::Warning);
-        assert_eq!(state(0, 96), ErrorState::Warning);
-        assert_eq!(state(127, 127), ErrorState::Warning);
-        assert_eq!(state(128, 0), ErrorState::Passive);
-        assert_eq!(state(0, 128), ErrorState::Passive);
-        assert_eq!(state(255, 255), ErrorState::Passive);
-        assert_eq!(state(256, 0), ErrorState::BusOff);
-    }
 
     #[test]
     fn a_good_frame_ends_the_passive_range_of_rec() {

@@ -1,22 +1,10 @@
 //! Events that a bus reports.
 
-use crate::{NodeId, bus::SendingNode, fault::ErrorKind, node::Node};
+use crate::NodeId;
+use crate::fault::ErrorKind;
+use crate::node::{Node, SendingNode};
 use core::fmt;
-use frame::{Frame, Nanos};
-
-/// The fault confinement state of a node (ISO 11898-1, fault confinement), with the warning level
-/// that controllers report in between.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum ErrorState {
-    /// Error-active, both counters below 96.
-    Active,
-    /// Error-active, a counter at 96 or more.
-    Warning,
-    /// A counter at 128 or more.
-    Passive,
-    /// TEC at 256 or more: the node is off the bus.
-    BusOff,
-}
+use frame::{ErrorState, Frame, Nanos};
 
 /// The reason why a frame was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -247,3 +247,12 @@ impl Node {
         }
     }
 }
+
+/// A node that sends the frame on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendingNode {
+    pub(crate) node: usize,
+    /// The frame on the wire, where it differs from the frame that the node was given (ESI).
+    pub(crate) frame: Option<Frame>,
+    pub(crate) failed: bool,
+}

@@ -1,6 +1,6 @@
 //! The events and states that a controller reports.
 
-use frame::{FrameRef, Nanos};
+use frame::{ErrorState, FrameRef, Nanos};
 
 /// A number by which the caller identifies a frame that it gave to
 /// [`transmit`](crate::Controller::transmit).
@@ -79,40 +79,24 @@ pub enum TransmitFailure {
     Gone,
 }
 
-/// The error state of ISO 11898-1, *Fault confinement*, with the warning limit that controllers
-/// have.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
-pub enum ConfinementState {
-    /// The controller does not take part in the bus: not started, or stopped.
-    #[default]
-    Stopped,
-    /// Error-active, both error counters below the warning limit.
-    Active,
-    /// Error-active, with an error counter at 96 or more.
-    Warning,
-    /// An error counter at 128 or more.
-    Passive,
-    /// TEC above 255: off the bus until [`restart`](crate::Controller::restart).
-    BusOff,
-}
-
-impl ConfinementState {
-    /// Returns whether frames can pass in this state.
-    #[must_use]
-    pub const fn passes(self) -> bool {
-        matches!(self, Self::Active | Self::Warning | Self::Passive)
-    }
-}
-
 /// Error state and error counters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ErrorStatus {
-    /// The error state.
-    pub state: ConfinementState,
+    /// The error state; `None`: the controller takes no part in the communication, because it is
+    /// not started, or stopped. Bus-off lasts until [`restart`](crate::Controller::restart).
+    pub state: Option<ErrorState>,
     /// Transmit error counter.
     pub tec: u16,
     /// Receive error counter.
     pub rec: u16,
+}
+
+impl ErrorStatus {
+    /// Returns whether the controller sends and receives frames.
+    #[must_use]
+    pub fn is_on_bus(&self) -> bool {
+        self.state.is_some_and(ErrorState::is_on_bus)
+    }
 }
 
 /// An error on the bus.

@@ -43,9 +43,9 @@ pub mod timing;
 
 pub use driver::{Controller, ControllerGone, ControllerRefusal, Properties, StartError};
 pub use event::{
-    BusError, ConfinementState, ControllerEvent, ErrorPlace, ErrorStatus, ErrorType, Token,
-    TransmitFailure,
+    BusError, ControllerEvent, ErrorPlace, ErrorStatus, ErrorType, Token, TransmitFailure,
 };
+pub use frame::ErrorState;
 pub use mode::{AcceptanceRule, StartMode};
 pub use registers::Registers;
 pub use timing::{BitTiming, TimingError, TimingLimits};

@@ -4,7 +4,7 @@
 //! Source: `kmod/bitcan/bitcan.h`, which documents the meaning and the writer of each register.
 
 use crate::{
-    BusError, ConfinementState, Controller, ControllerEvent, ControllerGone, ControllerRefusal,
+    BusError, Controller, ControllerEvent, ControllerGone, ControllerRefusal, ErrorState,
     ErrorStatus, ErrorType, Properties, StartError, StartMode, TimingLimits, Token,
     TransmitFailure,
 };
@@ -217,7 +217,7 @@ impl<D: MappedDevice> MappedController<D> {
             arbitration_lost: 0,
             errors: 0,
             status: ErrorStatus {
-                state: ConfinementState::Stopped,
+                state: None,
                 tec: 0,
                 rec: 0,
             },
@@ -378,20 +378,15 @@ impl<D: MappedDevice> MappedController<D> {
         }
         (self.arbitration_lost, self.errors) = (lost, errors);
         let before = self.status.state;
-        if before == ConfinementState::Stopped {
+        if before.is_none() {
             return;
         }
         self.status = ErrorStatus {
-            state: match first(state) {
-                0 => ConfinementState::Active,
-                1 => ConfinementState::Warning,
-                2 => ConfinementState::Passive,
-                _ => ConfinementState::BusOff,
-            },
+            state: ErrorState::from_number(first(state)).or(Some(ErrorState::BusOff)),
             tec: u16::try_from(second(state)).unwrap_or(u16::MAX),
             rec: u16::try_from(first(rec)).unwrap_or(u16::MAX),
         };
-        if self.status.state == ConfinementState::BusOff {
+        if self.status.state == Some(ErrorState::BusOff) {
             // The model has one byte for the counter, as the chips have.
             self.status.tec = 256;
         }
@@ -506,7 +501,7 @@ impl<D: MappedDevice> Controller for MappedController<D> {
         self.diagnose = mode.diagnose;
         self.fd = mode.data.is_some();
         self.listen_only = mode.listen_only;
-        self.status.state = ConfinementState::Active;
+        self.status.state = Some(ErrorState::Active);
         self.look = true;
         Ok(())
     }
@@ -514,7 +509,7 @@ impl<D: MappedDevice> Controller for MappedController<D> {
     fn stop(&mut self) {
         self.interrupts(false);
         self.end();
-        self.status.state = ConfinementState::Stopped;
+        self.status.state = None;
     }
 
     #[inline]
@@ -531,7 +526,7 @@ impl<D: MappedDevice> Controller for MappedController<D> {
             Kind::Fd => self.fd && !header.is_rtr(),
             Kind::Xl => false,
         };
-        if !self.status.state.passes() {
+        if !self.status.is_on_bus() {
             return Err(ControllerRefusal::Down);
         }
         if !known || header.id().is_err() || self.listen_only {
@@ -581,8 +576,7 @@ impl<D: MappedDevice> Controller for MappedController<D> {
             return Err(self.gone(tell));
         }
         self.tell_sent(tell);
-        let more =
-            self.status.state != ConfinementState::Stopped && self.tell_received(budget, tell);
+        let more = self.status.state.is_some() && self.tell_received(budget, tell);
         if self.broken {
             return Err(self.gone(tell));
         }
@@ -615,7 +609,7 @@ impl<D: MappedDevice> Controller for MappedController<D> {
     }
 
     fn restart(&mut self) -> Result<(), StartError> {
-        if self.status.state != ConfinementState::BusOff {
+        if self.status.state != Some(ErrorState::BusOff) {
             return Ok(());
         }
         self.device.recover().map_err(|_| StartError::NoAnswer {

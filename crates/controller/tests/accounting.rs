@@ -7,8 +7,7 @@ mod model;
 use controller::ctucanfd::CtuCanFd;
 use controller::sja1000::{ChipWiring, Sja1000};
 use controller::{
-    BitTiming, ConfinementState, Controller, ControllerEvent, ControllerRefusal, StartMode,
-    TransmitFailure, timing,
+    BitTiming, Controller, ControllerEvent, ControllerRefusal, StartMode, TransmitFailure, timing,
 };
 use frame::{CanId, Frame, Kind, flags};
 use model::ctucanfd::CtuCanFdChip;
@@ -167,7 +166,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
             }
             Step::Interrupts(on) => {
                 self.driver.interrupts(*on);
-                self.books.line = *on && self.driver.status().state != ConfinementState::Stopped;
+                self.books.line = *on && self.driver.status().state.is_some();
             }
         }
         Ok(())
@@ -269,7 +268,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
         let more = answer.unwrap();
         prop_assert!(wrong.is_none(), "{}", wrong.unwrap());
         prop_assert!(received <= budget);
-        if self.books.line && !more && self.driver.status().state != ConfinementState::Stopped {
+        if self.books.line && !more && self.driver.status().state.is_some() {
             prop_assert!(
                 !self.chip.chip().line(),
                 "the interrupt is not acknowledged"
@@ -281,7 +280,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
     /// At the end, all known events are reported.
     fn close(&mut self) -> Result<(), TestCaseError> {
         while self.service(3)? {}
-        if self.driver.status().state.passes() {
+        if self.driver.status().is_on_bus() {
             prop_assert!(
                 self.books.stored.is_empty(),
                 "received and never handed over"
@@ -358,7 +357,7 @@ fn a_controller_that_is_unplugged_says_so_once() {
             .service(9, &mut |event| events.push(format!("{event:?}")));
         assert!(answer.is_err());
         assert_eq!(events, ["Failed { token: 7, why: Gone }"]);
-        assert_eq!(bench.driver.status().state, ConfinementState::Stopped);
+        assert_eq!(bench.driver.status().state, None);
         assert_eq!(bench.driver.room(), 0);
         let again = mode(&bench.driver, bench.options);
         let error = bench.driver.start(&again).unwrap_err();

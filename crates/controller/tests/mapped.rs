@@ -6,7 +6,7 @@
 use controller::mapped::{BusJoin, DeviceTrap, MappedController, MappedDevice};
 use controller::timing::usual_sample_point;
 use controller::{
-    AcceptanceRule, BitTiming, ConfinementState, Controller, ControllerEvent, ControllerRefusal,
+    AcceptanceRule, BitTiming, Controller, ControllerEvent, ControllerRefusal, ErrorState,
     StartError, StartMode,
 };
 use frame::{CanId, Frame, Kind, flags};
@@ -198,7 +198,8 @@ fn told(driver: &mut MappedController<Shared>) -> Vec<String> {
                 )
             }
             ControllerEvent::Status(status) => {
-                format!("{:?} {} {}", status.state, status.tec, status.rec)
+                let state = status.state.unwrap();
+                format!("{state:?} {} {}", status.tec, status.rec)
             }
             other => format!("{other:?}"),
         });
@@ -222,7 +223,7 @@ fn it_starts_as_it_is_told() {
     let (driver, module) = started(&mode);
     let expected = (500_000, Some(4_000_000), false, true, vec![(0x123, 0x7FF)]);
     assert_eq!(module.borrow().joined, Some(expected));
-    assert_eq!(driver.status().state, ConfinementState::Active);
+    assert_eq!(driver.status().state, Some(ErrorState::Active));
     // More filters than there is room for: all frames pass.
     let many = [AcceptanceRule { id: 1, mask: 1 }; 17];
     let (_, module) = started(&StartMode {

@@ -8,7 +8,7 @@ use crate::scene::DemoScene;
 use crate::tap::PassedFrame;
 use crate::traffic::TesterSource;
 use bus::{BusStats, NodeEvent, SendError};
-use engine::HalfEvent as PortEvent;
+use engine::PortEvent;
 use frame::text::LogLine;
 use frame::wire;
 use frame::{Frame, Nanos};

@@ -2,7 +2,7 @@
 
 use crate::counters::{EngineCounts, PortCount, PortState, RouteCount};
 use crate::error::{EngineError, PortError};
-use crate::event::HalfEvent;
+use crate::event::PortEvent;
 use crate::half::{Receive, Transmit};
 use crate::lane::{CountedReceiver, NamedPort, PortHalves, count_port};
 use crate::layout::CounterNames;
@@ -230,26 +230,26 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
 
     /// Reports what has happened to ports since the last call, each event once.
     /// [`StepResult::events`] indicates whether there is anything to report.
-    pub fn events(&mut self, mut tell: impl FnMut(HalfEvent<'_>)) {
+    pub fn events(&mut self, mut tell: impl FnMut(PortEvent<'_>)) {
         self.events = false;
         let halves = self.setup.rx.iter_mut().zip(&mut self.setup.tx);
         for ((rx, tx), port) in halves.zip(&self.setup.layout.ports) {
             if let Some(why) = &tx.failure {
                 if !core::mem::replace(&mut tx.told, true) {
-                    tell(HalfEvent::Failed { port, why });
+                    tell(PortEvent::Failed { port, why });
                 }
                 continue;
             }
             if core::mem::take(&mut tx.recovered) {
-                tell(HalfEvent::Recovered { port });
+                tell(PortEvent::Recovered { port });
             }
             while let Some(what) = rx.half.take_alarm() {
-                tell(HalfEvent::Alarm { port, what: &what });
+                tell(PortEvent::Alarm { port, what: &what });
             }
             let now = rx.half.link();
             let before = core::mem::replace(&mut rx.link, now);
             if before != now {
-                tell(HalfEvent::Link { port, before, now });
+                tell(PortEvent::Link { port, before, now });
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::link::LinkState;
 /// decides what to do with it (a log, a display).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum HalfEvent<'e> {
+pub enum PortEvent<'e> {
     /// The port cannot go on. It is out of service; the others go on.
     Failed {
         /// The port's name.

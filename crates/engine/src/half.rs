@@ -148,91 +148,125 @@ pub trait Transmit {
     }
 }
 
+/// Defines methods of [`Receive`] or [`Transmit`] for a half around another one: each asks the half
+/// inside. A wrapper lists what it forwards and implements the others. Its implementation denies
+/// `clippy::missing_trait_methods`, so that none falls back to the trait's default.
+macro_rules! forward {
+    ($self:ident => $half:expr; $($method:ident)+) => {
+        $($crate::half::forward!(@$method $self $half);)+
+    };
+    (@receive $self:ident $half:expr) => {
+        fn receive(
+            &mut $self,
+            now: Nanos,
+            budget: usize,
+            take: &mut dyn FnMut(ReceivedFrame<'_>),
+        ) -> Result<RxReport, PortError> {
+            $half.receive(now, budget, take)
+        }
+    };
+    (@rx_counters $self:ident $half:expr) => {
+        fn counters(&$self) -> RxCounters {
+            $half.counters()
+        }
+    };
+    (@set_interest $self:ident $half:expr) => {
+        fn set_interest(&mut $self, interest: &FrameInterest) -> Result<(), PortError> {
+            $half.set_interest(interest)
+        }
+    };
+    (@is_up $self:ident $half:expr) => {
+        fn is_up(&$self) -> bool {
+            $half.is_up()
+        }
+    };
+    (@can_wait $self:ident $half:expr) => {
+        fn can_wait(&$self) -> bool {
+            $half.can_wait()
+        }
+    };
+    (@link $self:ident $half:expr) => {
+        fn link(&$self) -> LinkState {
+            $half.link()
+        }
+    };
+    (@take_alarm $self:ident $half:expr) => {
+        fn take_alarm(&mut $self) -> Option<String> {
+            $half.take_alarm()
+        }
+    };
+    (@transmit $self:ident $half:expr) => {
+        fn transmit(
+            &mut $self,
+            now: Nanos,
+            outgoing: OutgoingFrame<'_>,
+        ) -> Result<Accepted, TransmitRefusal> {
+            $half.transmit(now, outgoing)
+        }
+    };
+    (@flush $self:ident $half:expr) => {
+        fn flush(&mut $self, now: Nanos) -> Result<FlushReport, PortError> {
+            $half.flush(now)
+        }
+    };
+    (@tx_counters $self:ident $half:expr) => {
+        fn counters(&$self) -> TxCounters {
+            $half.counters()
+        }
+    };
+    (@room $self:ident $half:expr) => {
+        fn room(&$self) -> usize {
+            $half.room()
+        }
+    };
+    (@refuses $self:ident $half:expr) => {
+        fn refuses(
+            &mut $self,
+            now: Nanos,
+            outgoing: &OutgoingFrame<'_>,
+        ) -> Option<TransmitRefusal> {
+            $half.refuses(now, outgoing)
+        }
+    };
+    (@recall $self:ident $half:expr) => {
+        fn recall(&mut $self) -> bool {
+            $half.recall()
+        }
+    };
+    (@makes_wait $self:ident $half:expr) => {
+        fn makes_wait(&$self) -> bool {
+            $half.makes_wait()
+        }
+    };
+    (@retry_at $self:ident $half:expr) => {
+        fn retry_at(&$self) -> Option<Nanos> {
+            $half.retry_at()
+        }
+    };
+    // In both traits.
+    (@deadline $self:ident $half:expr) => {
+        fn deadline(&$self) -> Option<Nanos> {
+            $half.deadline()
+        }
+    };
+    (@remarks $self:ident $half:expr) => {
+        fn remarks(&$self) -> Vec<String> {
+            $half.remarks()
+        }
+    };
+}
+pub(crate) use forward;
+
+#[deny(clippy::missing_trait_methods)]
 impl<H: Receive + ?Sized> Receive for Box<H> {
-    fn receive(
-        &mut self,
-        now: Nanos,
-        budget: usize,
-        take: &mut dyn FnMut(ReceivedFrame<'_>),
-    ) -> Result<RxReport, PortError> {
-        (**self).receive(now, budget, take)
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        (**self).deadline()
-    }
-
-    fn counters(&self) -> RxCounters {
-        (**self).counters()
-    }
-
-    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
-        (**self).set_interest(interest)
-    }
-
-    fn is_up(&self) -> bool {
-        (**self).is_up()
-    }
-
-    fn can_wait(&self) -> bool {
-        (**self).can_wait()
-    }
-
-    fn link(&self) -> LinkState {
-        (**self).link()
-    }
-
-    fn take_alarm(&mut self) -> Option<String> {
-        (**self).take_alarm()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        (**self).remarks()
+    forward! { self => (**self);
+        receive deadline rx_counters set_interest is_up can_wait link take_alarm remarks
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<H: Transmit + ?Sized> Transmit for Box<H> {
-    fn transmit(
-        &mut self,
-        now: Nanos,
-        outgoing: OutgoingFrame<'_>,
-    ) -> Result<Accepted, TransmitRefusal> {
-        (**self).transmit(now, outgoing)
-    }
-
-    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
-        (**self).flush(now)
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        (**self).deadline()
-    }
-
-    fn counters(&self) -> TxCounters {
-        (**self).counters()
-    }
-
-    fn room(&self) -> usize {
-        (**self).room()
-    }
-
-    fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
-        (**self).refuses(now, outgoing)
-    }
-
-    fn recall(&mut self) -> bool {
-        (**self).recall()
-    }
-
-    fn makes_wait(&self) -> bool {
-        (**self).makes_wait()
-    }
-
-    fn retry_at(&self) -> Option<Nanos> {
-        (**self).retry_at()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        (**self).remarks()
+    forward! { self => (**self);
+        transmit flush deadline tx_counters room refuses recall makes_wait retry_at remarks
     }
 }

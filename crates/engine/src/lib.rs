@@ -163,7 +163,7 @@ pub use counters::{CopyCounters, EngineCounts, PortCount, PortState, RouteCount}
 pub use definition::{CounterDefinition, CounterRole};
 pub use engine::{BUDGET, Engine, StepResult};
 pub use error::{EngineError, PortError};
-pub use event::HalfEvent;
+pub use event::PortEvent;
 pub use fate::{Fate, Fates, Stops};
 pub use faults::FaultCounters;
 pub use half::{Receive, Transmit};

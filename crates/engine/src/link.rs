@@ -1,6 +1,7 @@
 //! The state of a port's interface on its bus.
 
 use core::fmt;
+use frame::ErrorState;
 use serde::{Deserialize, Serialize};
 
 /// The state of a port's interface on its bus. A port without an interface (a log) is always up.
@@ -39,6 +40,17 @@ impl LinkState {
             Self::BusOff => "bus-off",
             Self::Down => "down",
             Self::Gone => "gone",
+        }
+    }
+}
+
+impl From<ErrorState> for LinkState {
+    fn from(state: ErrorState) -> Self {
+        match state {
+            ErrorState::Active => Self::Up,
+            ErrorState::Warning => Self::ErrorWarning,
+            ErrorState::Passive => Self::ErrorPassive,
+            ErrorState::BusOff => Self::BusOff,
         }
     }
 }

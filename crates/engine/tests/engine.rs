@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use common::{all, engine, memory_port, route};
-use engine::{Engine, EngineError, Fate, HalfEvent, LinkState, PortState};
+use engine::{Engine, EngineError, Fate, LinkState, PortEvent, PortState};
 use frame::{CanId, Frame};
 use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, RoutingTable, StopReason};
 
@@ -225,7 +225,7 @@ scenarios! {
         let told = |engine: &mut Engine| {
             let mut all = Vec::new();
             engine.events(|event| match event {
-                HalfEvent::Alarm { port, what } => all.push(format!("{port}: {what}")),
+                PortEvent::Alarm { port, what } => all.push(format!("{port}: {what}")),
                 other => panic!("{other:?}"),
             });
             all
@@ -277,7 +277,7 @@ scenarios! {
         for _ in 0..2 {
             engine.events(|event| {
                 told += 1;
-                assert_eq!(event, HalfEvent::Failed { port: "p1", why: "the driver is gone" });
+                assert_eq!(event, PortEvent::Failed { port: "p1", why: "the driver is gone" });
             });
         }
         assert_eq!(told, 1);
@@ -291,7 +291,7 @@ scenarios! {
         let told = |engine: &mut Engine| {
             let mut told = Vec::new();
             engine.events(|event| match event {
-                HalfEvent::Link { port, before, now } => told.push((port.to_owned(), before, now)),
+                PortEvent::Link { port, before, now } => told.push((port.to_owned(), before, now)),
                 other => panic!("{other:?}"),
             });
             told

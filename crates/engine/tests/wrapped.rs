@@ -6,18 +6,22 @@ extern crate alloc;
 #[macro_use]
 mod common;
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::rc::Rc;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use common::{Handle, MemoryRx, MemoryTx, all, memory_halves, route};
+use common::{Handle, MemoryRx, MemoryTx, all, memory_halves, numbered, route};
 use core::cell::RefCell;
 use engine::wrap::{FaultChances, FaultyHalf, HalfTap, TappedHalf};
 use engine::{
-    Accepted, Engine, Fate, NamedPort, NullReceiver, NullTransmitter, OutgoingFrame, Receive,
-    ReceivedFrame, TransmitRefusal,
+    Accepted, Engine, Fate, FlushReport, FrameInterest, InterestIds, LinkState, NamedPort,
+    NullReceiver, NullTransmitter, OutgoingFrame, PortError, Receive, ReceivedFrame, RxCounters,
+    RxReport, Transmit, TransmitRefusal, TxCounters,
 };
+use frame::Frame;
 use route::RoutingTable;
 
 type FaultyEngine = Engine<FaultyHalf<MemoryRx>, FaultyHalf<MemoryTx>>;
@@ -59,6 +63,106 @@ impl HalfTap for Shown {
         self.0
             .borrow_mut()
             .push((now, outgoing.token, Some(answer)));
+    }
+}
+
+fn outgoing(frame: &Frame) -> OutgoingFrame<'_> {
+    OutgoingFrame::new(frame.view(), 0)
+}
+
+/// A half whose answers all differ from the defaults of the traits.
+struct Telling;
+
+fn refused() -> PortError {
+    PortError {
+        port: "p".into(),
+        what: "no".into(),
+        source: None,
+    }
+}
+
+impl Receive for Telling {
+    fn receive(
+        &mut self,
+        _: u64,
+        _: usize,
+        _: &mut dyn FnMut(ReceivedFrame<'_>),
+    ) -> Result<RxReport, PortError> {
+        Err(refused())
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        Some(5)
+    }
+
+    fn counters(&self) -> RxCounters {
+        RxCounters::default()
+    }
+
+    fn set_interest(&mut self, _: &FrameInterest) -> Result<(), PortError> {
+        Err(refused())
+    }
+
+    fn is_up(&self) -> bool {
+        false
+    }
+
+    fn can_wait(&self) -> bool {
+        true
+    }
+
+    fn link(&self) -> LinkState {
+        LinkState::BusOff
+    }
+
+    fn take_alarm(&mut self) -> Option<String> {
+        Some("a".into())
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        vec!["r".into()]
+    }
+}
+
+impl Transmit for Telling {
+    fn transmit(&mut self, _: u64, _: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+        Err(TransmitRefusal::Down)
+    }
+
+    fn flush(&mut self, _: u64) -> Result<FlushReport, PortError> {
+        Err(refused())
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        Some(6)
+    }
+
+    fn counters(&self) -> TxCounters {
+        TxCounters::default()
+    }
+
+    fn room(&self) -> usize {
+        3
+    }
+
+    fn refuses(&mut self, _: u64, _: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
+        Some(TransmitRefusal::Down)
+    }
+
+    fn recall(&mut self) -> bool {
+        true
+    }
+
+    fn makes_wait(&self) -> bool {
+        true
+    }
+
+    fn retry_at(&self) -> Option<u64> {
+        Some(7)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        vec!["r".into()]
     }
 }
 
@@ -143,6 +247,61 @@ scenarios! {
         assert_eq!(*came.0.borrow(), [(7, 0, None), (7, 1, None), (7, 2, None)]);
         let refused = Some(Err(TransmitRefusal::Unsupported));
         assert_eq!(*offered.0.borrow(), [(7, 0, refused), (7, 1, refused), (7, 2, refused)]);
+    }
+
+    /// The only held frame comes back from the half inside. If it had been changed, the fault is
+    /// undone, too: the frame will come again.
+    fn a_wrapper_recalls_what_its_half_recalls() {
+        let frame = numbered(1);
+        let outgoing = outgoing(&frame);
+        let half = || {
+            let (_, tx, handle) = memory_halves();
+            handle.inside().recalls = true;
+            tx
+        };
+        let changes = FaultChances { corrupt: 1.0, ..FaultChances::default() };
+        let mut faulty = FaultyHalf::new(half(), changes, 1).unwrap();
+        faulty.transmit(0, outgoing).unwrap();
+        assert_eq!((faulty.counters().held, faulty.faults().corrupted), (1, 1));
+        assert!(faulty.recall() && !faulty.recall());
+        assert_eq!((faulty.counters().taken, faulty.faults().corrupted), (0, 0));
+        let mut tapped = TappedHalf::new(half(), Shown::default());
+        tapped.transmit(0, outgoing).unwrap();
+        assert!(tapped.recall() && !tapped.recall());
+        let mut boxed: Box<dyn Transmit> = Box::new(tapped);
+        boxed.transmit(0, outgoing).unwrap();
+        assert!(boxed.recall() && !boxed.recall());
+    }
+
+    /// No answer of a wrapped half is the default of the trait.
+    fn wrapped_halves_answer_as_the_half_inside() {
+        let nothing = FrameInterest {
+            ids: InterestIds::Nothing,
+            fd: false,
+            xl: false,
+            error_frames: false,
+        };
+        let receives = |half: &mut dyn Receive| {
+            assert!(!half.is_up() && half.can_wait());
+            assert_eq!((half.link(), half.take_alarm()), (LinkState::BusOff, Some("a".into())));
+            assert_eq!((half.deadline(), half.remarks().len()), (Some(5), 1));
+            half.set_interest(&nothing).unwrap_err();
+        };
+        let transmits = |half: &mut dyn Transmit| {
+            let frame = numbered(1);
+            let outgoing = outgoing(&frame);
+            assert_eq!(half.refuses(0, &outgoing), Some(TransmitRefusal::Down));
+            assert!(half.makes_wait() && half.recall());
+            assert_eq!((half.room(), half.retry_at()), (3, Some(7)));
+            assert_eq!((half.deadline(), half.remarks().len()), (Some(6), 1));
+        };
+        let none = FaultChances::default();
+        receives(&mut Box::new(Telling));
+        receives(&mut TappedHalf::new(Telling, Shown::default()));
+        receives(&mut FaultyHalf::new(Telling, none, 1).unwrap());
+        transmits(&mut Box::new(Telling));
+        transmits(&mut TappedHalf::new(Telling, Shown::default()));
+        transmits(&mut FaultyHalf::new(Telling, none, 1).unwrap());
     }
 
     fn from_nothing_nothing_comes() {

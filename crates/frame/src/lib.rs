@@ -11,6 +11,7 @@
 //! * [`FrameBuf`]: an owned frame of any kind (XL needs 2048 bytes).
 //! * [`FrameRef`]: a borrowed frame of any kind; this type passes through the gateway, so that a
 //!   frame in shared memory is not copied before it has to be.
+//! * [`ErrorState`]: the error state of a node by its error counters.
 //! * [`text`]: cansend's grammar and candump's log lines: [`text::parse_frame`],
 //!   [`text::parse_line`], [`text::LogLine`]; frames have `Display`, [`Frame`] has `FromStr`.
 //! * [`wire`]: exact bits, stuff bits, CRC and durations of classic and ISO FD frames, and the
@@ -24,6 +25,7 @@ extern crate std;
 
 mod buf;
 pub mod dlc;
+mod error_state;
 mod header;
 mod id;
 mod owned;
@@ -32,6 +34,7 @@ mod view;
 pub mod wire;
 
 pub use buf::FrameBuf;
+pub use error_state::ErrorState;
 pub use header::{Header, Kind, LengthError, XlFields, flags};
 pub use id::{CanId, IdError};
 pub use owned::Frame;

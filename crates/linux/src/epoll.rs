@@ -197,7 +197,7 @@ impl Epoll {
 
     /// Records that no descriptor is ready: for a caller that knows it, instead of
     /// [`Epoll::collect`].
-    pub fn nothing(&mut self) {
+    pub fn clear_ready(&mut self) {
         self.mark(false);
         self.found = 0;
     }

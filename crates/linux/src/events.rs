@@ -41,7 +41,7 @@ pub enum EventTrigger {
 /// Descriptors of several owners in one epoll.
 pub struct EventSet {
     epoll: OwnedFd,
-    /// Wakes the waiting thread when a member was [stirred](SetMember::stir) by another thread.
+    /// Wakes the waiting thread when a member was [stirred](SetMember::wake) by another thread.
     bell: OwnedFd,
     known: Mutex<KnownDescriptor>,
     /// A thread waits in the set repeatedly.
@@ -209,12 +209,12 @@ impl SetMember {
 
     /// Returns whether [`SetMember::take`] of an attended set would return an event.
     #[must_use]
-    pub fn has_some(&self) -> bool {
+    pub fn has_events(&self) -> bool {
         self.has.load(Ordering::SeqCst) != 0
     }
 
     /// Sets bit `what` (0 to 31), from any thread, and ends the wait.
-    pub fn stir(&self, what: u8) {
+    pub fn wake(&self, what: u8) {
         self.has.fetch_or(1 << (what & 31), Ordering::SeqCst);
         self.set.stirred.store(true, Ordering::SeqCst);
         let somebody_picks_it_up =
@@ -298,9 +298,9 @@ mod tests {
         ring(&kick);
         assert_eq!((one.take(), other.take()), (0, 0), "nobody has waited");
         assert_eq!(set.wait(None).unwrap(), 2);
-        assert!(one.has_some() && other.has_some());
+        assert!(one.has_events() && other.has_events());
         assert_eq!((one.take(), other.take()), (1 << 3, 1 << 31));
-        assert!(!one.has_some() && !other.has_some());
+        assert!(!one.has_events() && !other.has_events());
         // Data that was not read brings an event again; data that was written once does not.
         assert_eq!(set.wait(AT_ONCE).unwrap(), 1);
         assert_eq!((one.take(), other.take()), (1 << 3, 0));
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(other.take(), 0, "it has brought the other one its own");
         assert!(!is_readable(&set));
         assert_eq!(one.take(), 1);
-        one.stir(4);
+        one.wake(4);
         assert!(is_readable(&set));
         assert_eq!(one.take(), 1 << 4);
     }
@@ -332,7 +332,7 @@ mod tests {
         let set = EventSet::new().unwrap();
         set.attend(true);
         let member = Arc::new(set.member());
-        member.stir(1);
+        member.wake(1);
         assert_eq!(set.wait(None).unwrap(), 1);
         assert_eq!(member.take(), 1 << 1);
         assert_eq!(set.wait(AT_ONCE).unwrap(), 0);
@@ -340,7 +340,7 @@ mod tests {
             let stirs = Arc::clone(&member);
             let thread = std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_micros(round % 40));
-                stirs.stir(7);
+                stirs.wake(7);
             });
             let mut got = 0;
             let begin = Instant::now();

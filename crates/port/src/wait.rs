@@ -62,27 +62,64 @@ pub trait PollTransmit: Transmit + Send {
 /// Both halves of a port.
 pub type Halves = (Box<dyn PollReceive>, Box<dyn PollTransmit>);
 
-impl<H: PollReceive + ?Sized> PollReceive for Box<H> {
-    fn wait(&self) -> PortWait {
-        (**self).wait()
-    }
+/// A half around another one, which alone knows what to wait for.
+pub trait HalfInside {
+    /// The half inside.
+    type Half: ?Sized;
 
-    fn events(&self) -> Option<&SetMember> {
-        (**self).events()
-    }
+    /// Returns the half inside.
+    fn inside(&self) -> &Self::Half;
+}
 
-    fn is_busy(&self) -> bool {
-        (**self).is_busy()
-    }
+impl<H: ?Sized> HalfInside for Box<H> {
+    type Half = H;
 
-    fn is_quiet(&self) -> bool {
-        (**self).is_quiet()
+    fn inside(&self) -> &H {
+        self
     }
 }
 
-impl<H: PollTransmit + ?Sized> PollTransmit for Box<H> {
+impl<H> HalfInside for wrap::FaultyHalf<H> {
+    type Half = H;
+
+    fn inside(&self) -> &H {
+        self.half()
+    }
+}
+
+impl<H: Transmit> HalfInside for wrap::QueuedTransmitter<H> {
+    type Half = H;
+
+    fn inside(&self) -> &H {
+        self.half()
+    }
+}
+
+// Nothing may fall back to a default of the trait here: a wrapper that is never quiet, for example,
+// ends the worker's quick look at all ports.
+#[deny(clippy::missing_trait_methods)]
+impl<W: HalfInside<Half: PollReceive> + Receive + Send> PollReceive for W {
     fn wait(&self) -> PortWait {
-        (**self).wait()
+        self.inside().wait()
+    }
+
+    fn events(&self) -> Option<&SetMember> {
+        self.inside().events()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.inside().is_busy()
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.inside().is_quiet()
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<W: HalfInside<Half: PollTransmit> + Transmit + Send> PollTransmit for W {
+    fn wait(&self) -> PortWait {
+        self.inside().wait()
     }
 }
 
@@ -98,28 +135,61 @@ impl PollTransmit for NullTransmitter {
     }
 }
 
-impl<H: PollTransmit> PollTransmit for wrap::QueuedTransmitter<H> {
-    fn wait(&self) -> PortWait {
-        self.half().wait()
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{PortError, ReceivedFrame, RxCounters, RxReport};
+    use frame::Nanos;
 
-impl<H: PollReceive> PollReceive for wrap::FaultyHalf<H> {
-    fn wait(&self) -> PortWait {
-        self.half().wait()
+    /// A half whose answers all differ from the defaults of [`PollReceive`].
+    struct QuietReceiver;
+
+    impl Receive for QuietReceiver {
+        fn receive(
+            &mut self,
+            _now: Nanos,
+            _budget: usize,
+            _take: &mut dyn FnMut(ReceivedFrame<'_>),
+        ) -> Result<RxReport, PortError> {
+            Ok(RxReport::default())
+        }
+
+        fn deadline(&self) -> Option<Nanos> {
+            None
+        }
+
+        fn counters(&self) -> RxCounters {
+            RxCounters::default()
+        }
     }
 
-    fn events(&self) -> Option<&SetMember> {
-        self.half().events()
+    const WAIT: PortWait = PortWait {
+        fd: Some(7),
+        readable: true,
+        writable: true,
+    };
+
+    impl PollReceive for QuietReceiver {
+        fn wait(&self) -> PortWait {
+            WAIT
+        }
+
+        fn is_busy(&self) -> bool {
+            true
+        }
+
+        fn is_quiet(&self) -> bool {
+            true
+        }
     }
 
-    fn is_busy(&self) -> bool {
-        self.half().is_busy()
-    }
-}
-
-impl<H: PollTransmit> PollTransmit for wrap::FaultyHalf<H> {
-    fn wait(&self) -> PortWait {
-        self.half().wait()
+    #[test]
+    fn a_half_with_faults_is_as_busy_and_quiet_as_the_half_inside() {
+        let half = wrap::FaultyHalf::new(QuietReceiver, wrap::FaultChances::default(), 1);
+        let half: Box<dyn PollReceive> = Box::new(half.unwrap());
+        assert_eq!(
+            (half.wait(), half.is_busy(), half.is_quiet()),
+            (WAIT, true, true)
+        );
     }
 }

@@ -277,7 +277,7 @@ fn keys_and_pointer_show_what_a_bar_consists_of_and_a_table_has_it_all() {
     assert_eq!((bound, slack), (&"1\u{202f}384".into(), &"−384".into()));
     let none = table[7][0].as_str().unwrap();
     assert!(
-        none.contains("No bound: with all that goes before it"),
+        none.contains("No bound: with all higher-priority frames"),
         "{none}"
     );
     assert_eq!(table[7][column("bound")], "none");

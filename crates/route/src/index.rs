@@ -108,6 +108,17 @@ impl SlotGroup {
     }
 }
 
+/// The answer of [`IdIndex::find_only`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OnlyMatch {
+    /// No route matches the ID.
+    NoRoute,
+    /// Only this route does.
+    Route(u32),
+    /// Several routes may match: the caller must use [`IdIndex::routes`].
+    Unknown,
+}
+
 /// The routes that match an ID, for one port and one class.
 #[derive(Debug)]
 pub(crate) struct IdIndex {
@@ -289,20 +300,19 @@ impl IdIndex {
         }
     }
 
-    /// Returns the only route that matches this ID, or `None` for no route. This covers the case
-    /// that most frames of most tables meet: at most one list to look at. `Err`: the caller must
-    /// use [`IdIndex::routes`].
+    /// Returns the only route that matches this ID. This covers the case that most frames of most
+    /// tables meet: at most one list to look at.
     #[inline]
-    pub(crate) fn only(&self, raw: u32) -> Result<Option<u32>, ()> {
+    pub(crate) fn find_only(&self, raw: u32) -> OnlyMatch {
         let found = match &self.groups[..] {
             [] => self.always,
             [group] if self.always == NONE => self.find(group, raw),
-            _ => return Err(()),
+            _ => return OnlyMatch::Unknown,
         };
         match found {
-            NONE => Ok(None),
-            route if route & MANY == 0 => Ok(Some(route)),
-            _ => Err(()),
+            NONE => OnlyMatch::NoRoute,
+            route if route & MANY == 0 => OnlyMatch::Route(route),
+            _ => OnlyMatch::Unknown,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     Action, CompileError, DecisionSink, ForwardedCopy, FrameArrival, FrameInterest, PayloadPattern,
     PortId, Route, RouteId, RouteMode, Routes, StopReason, TableMemory, check, filter,
-    index::IdIndex,
+    index::{IdIndex, OnlyMatch},
     interest,
     limit::{CompiledLimit, RouteBuckets},
     match_key::{KeyClass, MatchKey, sort, sorts},
@@ -247,10 +247,10 @@ impl RoutingTable {
             KeyClass::Eff => eff,
             KeyClass::Err => err,
         };
-        match index.only(key.raw) {
-            Ok(None) => {}
-            Ok(Some(at)) => self.decide_one(at, &key, memory, arrival, frame, sink),
-            Err(()) => self.decide_each(index, &key, memory, arrival, frame, sink),
+        match index.find_only(key.raw) {
+            OnlyMatch::NoRoute => {}
+            OnlyMatch::Route(at) => self.decide_one(at, &key, memory, arrival, frame, sink),
+            OnlyMatch::Unknown => self.decide_each(index, &key, memory, arrival, frame, sink),
         }
     }
 

@@ -4,9 +4,8 @@ use crate::budget::BudgetBucket;
 use crate::counters::{FunctionCounters, FunctionImbalance};
 use crate::function::{FunctionFrame, RequestCompletion, RequestOutcome, Ticket, VirtualFunction};
 use crate::rights::FunctionRights;
-use ::controller::ConfinementState;
 use alloc::vec::Vec;
-use frame::{Frame, Kind, Nanos};
+use frame::{ErrorState, Frame, Kind, Nanos};
 
 /// A virtual function, identified by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -67,7 +66,7 @@ pub struct VirtualController {
     /// Functions from this number on were never used: they are stopped, and have no frame.
     used: usize,
     fd: bool,
-    state: ConfinementState,
+    state: Option<ErrorState>,
     order: u64,
     /// The frame on the wire.
     wire: Option<(VfNumber, u64)>,
@@ -82,7 +81,7 @@ impl VirtualController {
             functions: (0..config.functions).map(function).collect(),
             used: 0,
             fd: config.fd,
-            state: ConfinementState::Stopped,
+            state: None,
             order: 0,
             wire: None,
         }
@@ -140,16 +139,16 @@ impl VirtualController {
         Ok(())
     }
 
-    /// Sets the controller's state on its bus, and notifies all functions. When frames can pass no
-    /// longer, all waiting frames are given up.
-    pub fn set_state(&mut self, state: ConfinementState, now: Nanos) {
+    /// Sets the controller's state on its bus, `None` for stopped, and notifies all functions. When
+    /// frames can pass no longer, all waiting frames are given up.
+    pub fn set_state(&mut self, state: Option<ErrorState>, now: Nanos) {
         if self.state == state {
             return;
         }
         self.state = state;
         for function in &mut self.functions {
             function.news = true;
-            if !state.passes() {
+            if !state.is_some_and(ErrorState::is_on_bus) {
                 while !function.waiting.is_empty() {
                     // The oldest first: confirmations are in the order of the requests.
                     let all = function.waiting.iter().enumerate();
@@ -158,14 +157,14 @@ impl VirtualController {
                 }
             }
         }
-        if !state.passes() {
+        if !state.is_some_and(ErrorState::is_on_bus) {
             self.wire = None;
         }
     }
 
-    /// Returns the state.
+    /// Returns the state on the bus; `None` while the controller is stopped.
     #[must_use]
-    pub const fn state(&self) -> ConfinementState {
+    pub const fn state(&self) -> Option<ErrorState> {
         self.state
     }
 
@@ -231,7 +230,11 @@ impl VirtualController {
         frame: &Frame,
         ticket: Ticket,
     ) -> Result<(), RequestRefusal> {
-        let (fd, passes, order) = (self.fd, self.state.passes(), self.order);
+        let (fd, passes, order) = (
+            self.fd,
+            self.state.is_some_and(ErrorState::is_on_bus),
+            self.order,
+        );
         let function = self
             .function_mut(vf)
             .map_err(|_| RequestRefusal::NoFunction)?;
@@ -309,14 +312,12 @@ impl VirtualController {
         Ok(self.function_mut(vf)?.completions.pop_front())
     }
 
-    /// Returns the controller's state, if it has changed since the last call of the function.
+    /// Returns whether the controller's state has changed since the last call for the function.
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn news(&mut self, vf: VfNumber) -> Result<Option<ConfinementState>, NoFunction> {
-        let state = self.state;
-        let function = self.function_mut(vf)?;
-        Ok(core::mem::take(&mut function.news).then_some(state))
+    pub fn take_news(&mut self, vf: VfNumber) -> Result<bool, NoFunction> {
+        Ok(core::mem::take(&mut self.function_mut(vf)?.news))
     }
 
     /// Returns whether there is something that the function has not read: a confirmation, a frame,
@@ -343,7 +344,7 @@ impl VirtualController {
     /// frame is on the wire, or if nothing may be sent.
     #[must_use]
     pub fn best(&self, now: Nanos) -> Option<NextFrame> {
-        if self.wire.is_some() || !self.state.passes() {
+        if self.wire.is_some() || !self.state.is_some_and(ErrorState::is_on_bus) {
             return None;
         }
         let heads = (0..).zip(self.in_use()).filter_map(|(number, function)| {

@@ -53,12 +53,12 @@ mod function;
 mod on_bus;
 mod rights;
 
-pub use ::controller::ConfinementState;
 pub use budget::{BudgetUnit, SendBudget};
 pub use controller::{
     ControllerConfig, NextFrame, NoFunction, RequestRefusal, VfNumber, VirtualController,
 };
 pub use counters::{FunctionCounters, FunctionImbalance};
+pub use frame::ErrorState;
 pub use function::{FunctionFrame, RequestCompletion, RequestOutcome, Ticket};
 pub use on_bus::{AttachedController, ControllerEvent};
 pub use rights::{FunctionRights, IdRule};

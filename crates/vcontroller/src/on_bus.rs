@@ -1,6 +1,6 @@
 //! The controller as a node of a simulated bus ([`bus::Bus`]).
 
-use crate::{ConfinementState, NextFrame, VirtualController};
+use crate::{ErrorState, NextFrame, VirtualController};
 use bus::{Bus, ConfigError, NodeConfig, NodeEvent, NodeId};
 use frame::{Frame, Nanos};
 
@@ -50,7 +50,7 @@ pub enum ControllerEvent {
         /// The node.
         node: NodeId,
         /// The new state.
-        state: ConfinementState,
+        state: ErrorState,
     },
 }
 
@@ -76,16 +76,7 @@ impl ControllerEvent {
             NodeEvent::Error {
                 start, end, node, ..
             } => Self::Error { end, start, node },
-            NodeEvent::State { at, node, state } => Self::State {
-                at,
-                node,
-                state: match state {
-                    bus::ErrorState::Active => ConfinementState::Active,
-                    bus::ErrorState::Warning => ConfinementState::Warning,
-                    bus::ErrorState::Passive => ConfinementState::Passive,
-                    bus::ErrorState::BusOff => ConfinementState::BusOff,
-                },
-            },
+            NodeEvent::State { at, node, state } => Self::State { at, node, state },
             NodeEvent::Dropped { .. } => return None,
         })
     }
@@ -113,7 +104,7 @@ impl AttachedController {
             failed: None,
         };
         this.controller
-            .set_state(ConfinementState::Active, bus.now());
+            .set_state(Some(ErrorState::Active), bus.now());
         Ok(this)
     }
 
@@ -169,8 +160,8 @@ impl AttachedController {
                 }
             }
             ControllerEvent::State { at, node, state } if node == self.node => {
-                self.controller.set_state(state, at);
-                if !state.passes() {
+                self.controller.set_state(Some(state), at);
+                if !state.is_on_bus() {
                     (self.offered, self.flying) = (None, None);
                 }
             }

@@ -13,7 +13,7 @@ use common::{AttachedController, ControllerEvent, run};
 use frame::{CanId, Frame, Nanos};
 use proptest::prelude::*;
 use vcontroller::{
-    ConfinementState, ControllerConfig, FunctionRights, RequestOutcome, VfNumber, VirtualController,
+    ControllerConfig, ErrorState, FunctionRights, RequestOutcome, VfNumber, VirtualController,
 };
 
 const VFS: u8 = 4;
@@ -207,7 +207,7 @@ fn what_cannot_be_the_same_is_the_error_counters() {
         "all errors, and all frames"
     );
     assert_ne!(one, many, "an error-passive node waits after its attempts");
-    assert_ne!(controller.state(), ConfinementState::BusOff);
+    assert_ne!(controller.state(), Some(ErrorState::BusOff));
 }
 
 /// A function's frame with a high priority does not wait behind other waiting frames, neither its

@@ -1,7 +1,7 @@
 //! A device on a socket.
 
 use crate::counters::DeviceCounters;
-use crate::guest::GuestMachine;
+use crate::guest::{DeviceOptions, GuestMachine};
 use crate::message::{self, CONTROL, QUEUES, RX, TX};
 use crate::rings::{ArmedQueues, FrameTicket, TakenFrame};
 use crate::session::{MonitorSession, SessionEnd};
@@ -13,24 +13,6 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// The features that the device offers to a machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct DeviceOptions {
-    /// CAN FD.
-    pub fd: bool,
-    /// FD frames of the machine get BRS, for which virtio CAN has no flag.
-    pub brs: bool,
-    /// A frame is acknowledged only after it was on the bus.
-    pub late_ack: bool,
-    /// Maximum delay of a notification that a frame was sent, while other frames of the machine are
-    /// under way, ns: one interrupt then serves several frames ([`VirtioDevice::tell`]). 0: no
-    /// delay.
-    pub coalesce: Nanos,
-    /// Accept memory that its monitor can shrink (a file). If it shrinks, SIGBUS terminates this
-    /// process.
-    pub unsealed: bool,
-}
 
 /// State of the link to the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +33,7 @@ pub enum DeviceLink {
 const LISTENER: u8 = QUEUES as u8;
 const MESSAGES: u8 = LISTENER + 1;
 /// The first event number that [`VirtioDevice::work`] does not use: for [`VirtioDevice::watch`] and
-/// [`SetMember::stir`].
+/// [`SetMember::wake`].
 pub const FIRST_OTHER: u8 = MESSAGES + 1;
 
 const fn bit(what: u8) -> u32 {

@@ -1,8 +1,8 @@
 //! The state of a machine, as set by the monitor's vhost-user messages.
 
-use crate::device::DeviceOptions;
 use crate::message::{CONFIG_SIZE, QUEUES, feature};
 use crate::rings::{DeviceRings, EVENT_IDX};
+use frame::Nanos;
 use rustix::fs::{OFlags, SealFlags, fcntl_get_seals, fcntl_getfl, fcntl_setfl};
 use std::fs::{self, File};
 use std::io;
@@ -30,6 +30,24 @@ struct GuestRegion {
     user: u64,
     size: u64,
     guest: u64,
+}
+
+/// The features that the device offers to a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DeviceOptions {
+    /// CAN FD.
+    pub fd: bool,
+    /// FD frames of the machine get BRS, for which virtio CAN has no flag.
+    pub brs: bool,
+    /// A frame is acknowledged only after it was on the bus.
+    pub late_ack: bool,
+    /// Maximum delay of a notification that a frame was sent, while other frames of the machine are
+    /// under way, ns: one interrupt then serves several frames ([`crate::VirtioDevice::tell`]).
+    /// 0: no delay.
+    pub coalesce: Nanos,
+    /// Accept memory that its monitor can shrink (a file). If it shrinks, SIGBUS terminates this
+    /// process.
+    pub unsealed: bool,
 }
 
 /// A machine, from its monitor's connection on.

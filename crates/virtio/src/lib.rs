@@ -50,6 +50,7 @@ mod rings;
 mod session;
 
 pub use counters::DeviceCounters;
-pub use device::{DeviceLink, DeviceOptions, FIRST_OTHER, VirtioDevice};
+pub use device::{DeviceLink, FIRST_OTHER, VirtioDevice};
+pub use guest::DeviceOptions;
 pub use linux::listener::ListenError;
 pub use rings::{ArmedQueues, BrokenQueue, DeviceRings, FrameTicket, TakenFrame};

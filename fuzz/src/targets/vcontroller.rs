@@ -7,8 +7,8 @@ use crate::bytes::ByteSource;
 use frame::{CanId, Frame};
 use std::collections::BTreeSet;
 use vcontroller::{
-    BudgetUnit, ConfinementState, ControllerConfig, FunctionRights, IdRule, NextFrame,
-    RequestOutcome, SendBudget, VfNumber, VirtualController,
+    BudgetUnit, ControllerConfig, ErrorState, FunctionRights, IdRule, NextFrame, RequestOutcome,
+    SendBudget, VfNumber, VirtualController,
 };
 
 /// The target; see the module's documentation.
@@ -155,15 +155,15 @@ fn run(input: &[u8]) {
             }
             _ => {
                 let states = [
-                    ConfinementState::Stopped,
-                    ConfinementState::Active,
-                    ConfinementState::Warning,
-                    ConfinementState::Passive,
-                    ConfinementState::BusOff,
+                    None,
+                    Some(ErrorState::Active),
+                    Some(ErrorState::Warning),
+                    Some(ErrorState::Passive),
+                    Some(ErrorState::BusOff),
                 ];
                 let state = states[usize::from(bytes.byte()) % states.len()];
                 controller.set_state(state, now);
-                if !state.passes() {
+                if !state.is_some_and(ErrorState::is_on_bus) {
                     wire = None;
                 }
             }

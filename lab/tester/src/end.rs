@@ -6,7 +6,7 @@ use frame::{CanId, Frame, FrameRef, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, decode, encode};
 use linux::can::{FrameOptions, FrameSocket};
-use linux::chardev::area::{CharState, FRAME_FD, MappedArea, TX_PENDING, at, both, first, second};
+use linux::chardev::area::{FRAME_FD, MappedArea, TX_PENDING, at, both, first, second};
 use linux::chardev::{CharControl, CharDevice, ReceiveQueue};
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -126,8 +126,7 @@ impl DeviceEnd {
             what,
             source: errno.into(),
         };
-        let passes = || CharState::of(first(device.get(at::STATE))).passes();
-        if !passes() {
+        if !device.is_on_bus() {
             let Some(rate) = want.rate else {
                 return Err(SetUpError::Stopped(path.to_owned()));
             };
@@ -193,7 +192,7 @@ impl DeviceEnd {
             self.queue.release(&self.device);
         } else if self.device.info().is_err() {
             return Err(Errno::NODEV);
-        } else if !CharState::of(first(self.device.get(at::STATE))).passes() {
+        } else if !self.device.is_on_bus() {
             return Err(Errno::NETDOWN);
         }
         Ok(waiting as usize)

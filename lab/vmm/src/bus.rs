@@ -1,6 +1,6 @@
 //! The devices at each port and each address.
 
-use crate::machine::MachineEnd;
+use crate::end::MachineEnd;
 use crate::pci::{PciFunction, PciRoot};
 use crate::serial::{self, AgentLine, Console};
 

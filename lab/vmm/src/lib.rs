@@ -30,6 +30,7 @@
 mod boot;
 mod bus;
 mod cpu;
+mod end;
 mod error;
 mod interrupts;
 mod machine;
@@ -39,5 +40,6 @@ mod pci;
 mod serial;
 mod virtio;
 
+pub use end::MachineEnd;
 pub use error::VmmError;
-pub use machine::{MachineEnd, MachineSettings, run};
+pub use machine::{MachineSettings, run};

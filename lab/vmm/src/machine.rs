@@ -3,6 +3,7 @@
 use crate::boot;
 use crate::bus::AddressSpace;
 use crate::cpu;
+use crate::end::{EndNotice, MachineEnd};
 use crate::error::{VmmError, kvm, system};
 use crate::interrupts::InterruptRoutes;
 use crate::pci::{PciFunction, PciRoot};
@@ -14,7 +15,7 @@ use linux::Errno;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc;
 use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
 /// Three pages that Intel's processors need for a machine, below the local interrupt controller.
@@ -41,26 +42,6 @@ pub struct MachineSettings {
     /// The sockets behind its virtio CAN devices, in the order of their slots, from `0000:00:10.0`
     /// on.
     pub virtio: Vec<PathBuf>,
-}
-
-/// The way in which a machine ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MachineEnd {
-    /// It reset itself.
-    Reset,
-    /// Its processor could not go on (a triple fault).
-    Shutdown,
-}
-
-/// A sender that notifies the main thread of the machine's end.
-#[derive(Clone)]
-pub(crate) struct EndNotice(Sender<Result<MachineEnd, VmmError>>);
-
-impl EndNotice {
-    pub(crate) fn ended(&self, how: Result<MachineEnd, VmmError>) {
-        // If the machine has ended already, there is no receiver any more.
-        let _ = self.0.send(how);
-    }
 }
 
 /// Runs a machine until it ends. Its processor, its agent's line and its devices have a thread
@@ -100,7 +81,7 @@ pub fn run(settings: &MachineSettings) -> Result<MachineEnd, VmmError> {
     cpu::start(&kvm_file, &processor, &memory, entry)?;
 
     let (sender, ends) = mpsc::channel();
-    let news = EndNotice(sender);
+    let news = EndNotice::new(sender);
     let line = |number| line(&vm, number);
     let console = serial::console(&settings.console, line(FIRST_LINE)?)?;
     let (agent, serve) = AgentLine::new(&settings.agent, line(SECOND_LINE)?)?;

@@ -3,8 +3,8 @@
 //! from outside (fuzzing); running a machine does not need it.
 
 use crate::bus::AddressSpace;
+use crate::end::MachineEnd;
 use crate::error::{VmmError, file, system};
-use crate::machine::MachineEnd;
 pub use crate::pci::MsixMessage;
 use crate::pci::{InterruptWires, PciRoot};
 use crate::serial::{self, AgentLine, AgentOutput, EventLine};

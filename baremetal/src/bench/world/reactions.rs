@@ -194,14 +194,9 @@ impl BenchWorld {
         let side = self.sides.get(usize::from(seat.bus));
         let state = seat.node.and_then(|node| side?.bus.node_state(node));
         if let Some(state) = state {
-            // `BITCAN_ERROR_…`
-            let number = match state.state {
-                ErrorState::Active => 0,
-                ErrorState::Warning => 1,
-                ErrorState::Passive => 2,
-                ErrorState::BusOff => 3,
-            };
-            seat.page.set_state(number, state.tec, state.rec);
+            // `BITCAN_ERROR_…` has the same numbers.
+            seat.page
+                .set_state(state.state as u32, state.tec, state.rec);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The phases of clocks in which a bound is reached.
 
-use super::{BusyPeriod, RivalFrames};
-use crate::compiled::CompiledBus;
+use super::BusyPeriod;
+use crate::compiled::{CompiledBus, RivalFrames};
 use crate::model::SendOrder;
 use crate::window::NoBound;
 use crate::{Assessment, LatencyBound, QueueService, priority, queue};

@@ -1,7 +1,7 @@
 //! The longest time that messages of one clock occupy in a window.
 
 use super::phases::{self, ClockPhase, led, phases, work};
-use crate::window::RivalStream;
+use crate::stream::RivalStream;
 use alloc::vec::Vec;
 use frame::Nanos;
 

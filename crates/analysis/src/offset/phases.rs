@@ -2,7 +2,7 @@
 
 use super::MOST_PHASES;
 use crate::Arrival;
-use crate::window::RivalStream;
+use crate::stream::RivalStream;
 use alloc::vec::Vec;
 use frame::Nanos;
 

@@ -1,5 +1,12 @@
+use super::busy::most_of_clock;
+use super::phases::ClockPhase;
 use super::*;
+use crate::Arrival;
+use crate::sent::SentMessage;
+use crate::stream::RivalStream;
 use alloc::vec;
+use alloc::vec::Vec;
+use frame::Nanos;
 use proptest::prelude::*;
 
 const COMMON: Nanos = 24;

@@ -26,11 +26,10 @@ mod clocks;
 mod play;
 
 use crate::model::{BusSpec, SendOrder};
-use crate::witness::ReplayError;
+use crate::simulated::ReplayError;
 use crate::{Assessment, LengthSearch, MessagePlace, Network, NetworkFound};
 use alloc::vec::Vec;
 use frame::{Frame, LengthError, Nanos};
-pub(crate) use play::simulated;
 use play::{PlayNetwork, PlayTrace, ReleaseScenario};
 
 /// The time at which the victim is released in the search, ns: late enough for everything else to

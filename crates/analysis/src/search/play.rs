@@ -1,13 +1,13 @@
 //! Releases on several simulated buses with gateways between them.
 
-use crate::model::{BusSpec, SendOrder};
+use crate::model::BusSpec;
 use crate::offset::behind;
-use crate::witness::ReplayError;
+use crate::simulated::{ReplayError, simulated};
 use crate::{Arrival, MessagePlace, Network};
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
-use bus::{Bus, BusConfig, NodeConfig, NodeEvent, NodeId};
+use bus::{Bus, NodeEvent};
 use core::cmp::Reverse;
 use frame::{Frame, Nanos};
 
@@ -270,31 +270,4 @@ impl<'n> PlayNetwork<'n> {
         let release = begin.saturating_add(arrival.earliest(frame.number));
         (due.saturating_sub(arrival.jitter()), release)
     }
-}
-
-/// Creates a simulated bus with its nodes, and with two that acknowledge.
-pub(crate) fn simulated(spec: &BusSpec) -> Result<(Bus, Vec<NodeId>), ReplayError> {
-    let mut bus = Bus::new(BusConfig {
-        data: spec.rate.data(),
-        ..BusConfig::classic(spec.rate.nominal())
-    })?;
-    let fd = spec.rate.data().is_some();
-    let mut nodes: Vec<NodeId> = Vec::with_capacity(spec.nodes.len());
-    for node in &spec.nodes {
-        nodes.push(bus.attach(NodeConfig {
-            mailboxes: match node.order {
-                SendOrder::Priority => u8::MAX,
-                SendOrder::Mailboxes(n) => n.get(),
-            },
-            queue: usize::MAX / 2,
-            fd,
-            ..NodeConfig::new(node.name.as_str())
-        })?);
-    }
-    // Two listeners, so that each frame is acknowledged whichever node sends it.
-    for name in ["listener", "another"] {
-        let listener = NodeConfig::new(name);
-        bus.attach(NodeConfig { fd, ..listener })?;
-    }
-    Ok((bus, nodes))
 }

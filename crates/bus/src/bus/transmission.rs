@@ -1,6 +1,7 @@
 //! One frame on the wire, from arbitration to its end.
 
-use super::{Bus, BusPhase, SendingNode};
+use super::{Bus, BusPhase};
+use crate::node::SendingNode;
 use crate::{
     DropReason, ErrorKind, ErrorState, FrameFault, NodeEvent, NodeId, ReceiverSet,
     confinement::ConfinementCounters,

@@ -4,6 +4,7 @@
 mod bound;
 #[cfg(feature = "capture")]
 mod capture;
+mod choice;
 #[cfg(feature = "capture")]
 mod convert;
 #[cfg(feature = "decode")]

@@ -1,6 +1,6 @@
 //! `cangate stats --watch`: rates, printed repeatedly.
 
-use super::service::{ANSWER_TIMEOUT, GatewayChoice, understand};
+use super::choice::{ANSWER_TIMEOUT, GatewayChoice, understand};
 use crate::cli::WatchArgs;
 use crate::rates::{GatewayRates, words};
 use console::Failure;

@@ -9,8 +9,7 @@ use crate::names::InterfaceNames;
 use frame::text::Direction;
 use linux::PollSet;
 use linux::can::layout::FD_SIZE;
-use linux::chardev::area::{at, first};
-use linux::chardev::{CharDevice, CharState, OpenError, ReceiveQueue};
+use linux::chardev::{CharDevice, OpenError, ReceiveQueue};
 use port::chardev::DeviceLine;
 use route::RawFilter;
 use std::time::Duration;
@@ -167,7 +166,7 @@ impl RecordedDevices {
                 }
                 continue;
             };
-            let stopped = CharState::of(first(opened.line.get(at::STATE))) == CharState::Stopped;
+            let stopped = opened.line.state().is_none();
             if stopped && !opened.line.is_there() {
                 // The driver puts nothing into the queue any more.
                 one.take(now, self.direction, filling, waiting);

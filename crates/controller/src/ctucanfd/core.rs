@@ -8,7 +8,7 @@ use super::numbers::{
 };
 use super::registers::*;
 use crate::{
-    ConfinementState, Controller, ControllerEvent, ControllerGone, ControllerRefusal, ErrorStatus,
+    Controller, ControllerEvent, ControllerGone, ControllerRefusal, ErrorState, ErrorStatus,
     Properties, Registers, StartError, StartMode, TimingLimits, Token, TransmitFailure,
 };
 use frame::{FrameRef, Kind, dlc};
@@ -121,7 +121,7 @@ impl<R: Registers> CtuCanFd<R> {
     fn fate(&self, state: u32) -> Option<Result<(), TransmitFailure>> {
         match state {
             TX_DONE => Some(Ok(())),
-            TX_FAILED if self.status.state == ConfinementState::BusOff => {
+            TX_FAILED if self.status.state == Some(ErrorState::BusOff) => {
                 Some(Err(TransmitFailure::BusOff))
             }
             TX_FAILED | TX_PARITY => Some(Err(TransmitFailure::Error)),
@@ -187,22 +187,22 @@ impl<R: Registers> CtuCanFd<R> {
 
     fn look_at_errors(&mut self, status: u32, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         let quiet = status & STATUS_WARNING == 0;
-        if quiet && self.status.state == ConfinementState::Active {
+        if quiet && self.status.state == Some(ErrorState::Active) {
             return;
         }
         let fault = self.get(FAULT);
         let counters = self.get(COUNTERS);
         let state = if fault & FAULT_BUS_OFF != 0 {
-            ConfinementState::BusOff
+            ErrorState::BusOff
         } else if fault & FAULT_PASSIVE != 0 {
-            ConfinementState::Passive
+            ErrorState::Passive
         } else if quiet {
-            ConfinementState::Active
+            ErrorState::Active
         } else {
-            ConfinementState::Warning
+            ErrorState::Warning
         };
         let now = ErrorStatus {
-            state,
+            state: Some(state),
             tec: (counters >> 16 & 0x1FF) as u16,
             rec: (counters & 0x1FF) as u16,
         };
@@ -308,7 +308,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
             return Err(no_answer("take part in the bus"));
         }
         self.status = ErrorStatus {
-            state: ConfinementState::Active,
+            state: Some(ErrorState::Active),
             ..ErrorStatus::default()
         };
         Ok(())
@@ -321,12 +321,12 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         self.abort();
         self.give_up(TransmitFailure::Aborted);
         self.reset();
-        self.status.state = ConfinementState::Stopped;
+        self.status.state = None;
         self.interrupts = false;
     }
 
     fn room(&self) -> usize {
-        if !self.status.state.passes() {
+        if !self.status.is_on_bus() {
             return 0;
         }
         // Each frame that is still to be reported occupies a buffer, too.
@@ -345,7 +345,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         if !carries || self.listen_only {
             return Err(ControllerRefusal::Unsupported);
         }
-        if !self.status.state.passes() {
+        if !self.status.is_on_bus() {
             return Err(ControllerRefusal::Down);
         }
         if self.room() == 0 {
@@ -368,7 +368,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         tell: &mut dyn FnMut(ControllerEvent<'_>),
     ) -> Result<bool, ControllerGone> {
         self.tell_unsaid(tell);
-        if self.status.state == ConfinementState::Stopped {
+        if self.status.state.is_none() {
             return Ok(false);
         }
         if self.interrupts || self.diagnose {
@@ -384,7 +384,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         }
         let mut status = self.get(STATUS);
         if status == u32::MAX {
-            self.status.state = ConfinementState::Stopped;
+            self.status.state = None;
             while self.in_flight > 0 {
                 let token = self.retire();
                 tell(ControllerEvent::end(token, Err(TransmitFailure::Gone)));
@@ -431,7 +431,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
     }
 
     fn interrupts(&mut self, on: bool) {
-        self.interrupts = on && self.status.state != ConfinementState::Stopped;
+        self.interrupts = on && self.status.state.is_some();
         let wanted = self.wanted();
         if self.interrupts {
             self.set(INT_ENA_SET, wanted);
@@ -441,7 +441,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
     }
 
     fn restart(&mut self) -> Result<(), StartError> {
-        if self.status.state == ConfinementState::BusOff {
+        if self.status.state == Some(ErrorState::BusOff) {
             self.abort();
             self.give_up(TransmitFailure::BusOff);
             self.set(COMMAND, COMMAND_RESET_COUNTERS);

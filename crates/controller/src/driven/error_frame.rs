@@ -1,6 +1,6 @@
 //! Error frames in the format of SocketCAN's drivers (`uapi/linux/can/error.h`).
 
-use crate::{ConfinementState, ControllerEvent, ErrorStatus, ErrorType};
+use crate::{ControllerEvent, ErrorState, ErrorStatus, ErrorType};
 use frame::{CanId, Frame};
 
 /// Classes: bits of the ID.
@@ -50,7 +50,7 @@ pub(crate) fn of(event: &ControllerEvent<'_>) -> Option<Frame> {
             *trouble1 = state(&status);
             COUNTERS
                 | match status.state {
-                    ConfinementState::BusOff => BUS_OFF,
+                    Some(ErrorState::BusOff) => BUS_OFF,
                     _ => CONTROLLER,
                 }
         }
@@ -89,10 +89,10 @@ fn state(status: &ErrorStatus) -> u8 {
     let receiving = status.rec >= status.tec;
     let either = |tx: u8, rx: u8| if sending { tx } else { 0 } | if receiving { rx } else { 0 };
     match status.state {
-        ConfinementState::Active => ACTIVE,
-        ConfinementState::Warning => either(TX_WARNING, RX_WARNING),
-        ConfinementState::Passive => either(TX_PASSIVE, RX_PASSIVE),
-        ConfinementState::BusOff | ConfinementState::Stopped => 0,
+        Some(ErrorState::Active) => ACTIVE,
+        Some(ErrorState::Warning) => either(TX_WARNING, RX_WARNING),
+        Some(ErrorState::Passive) => either(TX_PASSIVE, RX_PASSIVE),
+        Some(ErrorState::BusOff) | None => 0,
     }
 }
 
@@ -113,13 +113,13 @@ mod tests {
         assert_eq!((overrun.id().raw(), overrun.data()[1]), (0x2000_0004, 1));
         let status =
             |state, tec, rec| frame(ControllerEvent::Status(ErrorStatus { state, tec, rec }));
-        let passive = status(ConfinementState::Passive, 128, 3);
+        let passive = status(Some(ErrorState::Passive), 128, 3);
         assert_eq!(passive.id().raw(), 0x2000_0204);
         assert_eq!(passive.data(), [0, 0x20, 0, 0, 0, 0, 128, 3]);
-        let off = status(ConfinementState::BusOff, 256, 0);
+        let off = status(Some(ErrorState::BusOff), 256, 0);
         assert_eq!((off.id().raw(), off.data()[6]), (0x2000_0240, 255));
-        assert_eq!(status(ConfinementState::Active, 0, 0).data()[1], 0x40);
-        assert_eq!(status(ConfinementState::Warning, 96, 96).data()[1], 0x0C);
+        assert_eq!(status(Some(ErrorState::Active), 0, 0).data()[1], 0x40);
+        assert_eq!(status(Some(ErrorState::Warning), 96, 96).data()[1], 0x0C);
         let ack = frame(ControllerEvent::BusError(BusError {
             trouble: ErrorType::Acknowledge,
             place: Some(ErrorPlace(0x19)),

@@ -3,7 +3,7 @@
 
 use crate::driven::backend::{ControllerBackend, ControllerWatch, Lost};
 use crate::driven::error_frame;
-use crate::{ConfinementState, ControllerEvent, ControllerGone, TransmitFailure};
+use crate::{ControllerEvent, ControllerGone, ErrorState, TransmitFailure};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -44,7 +44,7 @@ pub(crate) struct DrivenState {
     /// `None` until the start.
     backend: Option<Box<dyn ControllerBackend>>,
     queue: VecDeque<Frame>,
-    state: ConfinementState,
+    state: Option<ErrorState>,
     /// Frames in transmit buffers.
     in_flight: u64,
     token: u64,
@@ -89,7 +89,7 @@ impl DrivenPort {
             inner: Mutex::new(DrivenState {
                 backend: None,
                 queue: VecDeque::with_capacity(rules.queue),
-                state: ConfinementState::Stopped,
+                state: None,
                 in_flight: 0,
                 token: 0,
                 sent: 0,
@@ -171,18 +171,12 @@ impl DrivenState {
     }
 
     pub(crate) fn link(&self) -> LinkState {
-        match self.state {
-            ConfinementState::Stopped => LinkState::Down,
-            ConfinementState::Active => LinkState::Up,
-            ConfinementState::Warning => LinkState::ErrorWarning,
-            ConfinementState::Passive => LinkState::ErrorPassive,
-            ConfinementState::BusOff => LinkState::BusOff,
-        }
+        self.state.map_or(LinkState::Down, LinkState::from)
     }
 
     #[inline]
     pub(crate) fn passes(&self) -> bool {
-        self.state.passes()
+        self.state.is_some_and(ErrorState::is_on_bus)
     }
 
     /// Returns the number of frames in the queue and in transmit buffers.
@@ -351,7 +345,7 @@ impl DrivenState {
                 Ok(frames)
             }
             Err(gone) => {
-                self.become_state(ConfinementState::Stopped, shared);
+                self.become_state(None, shared);
                 Err(gone)
             }
         }
@@ -401,13 +395,13 @@ impl DrivenState {
                 self.in_flight = self.in_flight.saturating_sub(1);
                 self.lost += 1;
                 if why == TransmitFailure::Gone {
-                    self.become_state(ConfinementState::Stopped, shared);
+                    self.become_state(None, shared);
                 }
             }
             ControllerEvent::Overrun { frames, .. } => self.overrun += u64::from(frames),
             ControllerEvent::Status(status) => {
                 self.become_state(status.state, shared);
-                if status.state == ConfinementState::BusOff {
+                if status.state == Some(ErrorState::BusOff) {
                     let pause = shared.rules.restart;
                     self.restart_at = pause.map(|pause| now.saturating_add(pause));
                 }
@@ -424,13 +418,13 @@ impl DrivenState {
         }
     }
 
-    fn become_state(&mut self, state: ConfinementState, shared: &DrivenPort) {
+    fn become_state(&mut self, state: Option<ErrorState>, shared: &DrivenPort) {
         if self.state == state {
             return;
         }
         self.state = state;
         self.news = true;
-        if !state.passes() {
+        if !state.is_some_and(ErrorState::is_on_bus) {
             // The waiting frames cannot leave any more.
             self.lost += self.queue.len() as u64;
             shared.waiting.fetch_sub(self.queue.len(), Relaxed);

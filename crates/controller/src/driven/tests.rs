@@ -7,8 +7,8 @@ use crate::driven::{
 };
 use crate::sja1000::{ChipWiring, Sja1000};
 use crate::{
-    ConfinementState, Controller, ControllerEvent, ControllerGone, ErrorStatus, Properties,
-    Registers, StartError, StartMode, Token, TransmitFailure,
+    Controller, ControllerEvent, ControllerGone, ErrorState, ErrorStatus, Properties, Registers,
+    StartError, StartMode, Token, TransmitFailure,
 };
 use engine::{
     FrameInterest, LinkState, OutgoingFrame, Receive, Transmit, TransmitRefusal, TxCounters,
@@ -29,7 +29,7 @@ const RESTART: u64 = 1000;
 struct SeenState {
     buffers: VecDeque<(Token, Frame)>,
     events: VecDeque<TestEvent>,
-    state: ConfinementState,
+    state: Option<ErrorState>,
     sent: Vec<Frame>,
     restarts: usize,
     dropped: bool,
@@ -39,7 +39,7 @@ enum TestEvent {
     Received(Frame),
     Ended(Token, Option<TransmitFailure>),
     Overrun(u32),
-    Status(ConfinementState),
+    Status(Option<ErrorState>),
 }
 
 #[derive(Clone)]
@@ -55,7 +55,7 @@ impl Controller for FakeController {
     fn stop(&mut self) {}
     fn room(&self) -> usize {
         let seen = self.0.lock().unwrap();
-        if seen.state.passes() {
+        if seen.state.is_some_and(ErrorState::is_on_bus) {
             // A buffer is free when the end of its frame has been reported.
             let ended = |event: &&TestEvent| matches!(event, TestEvent::Ended(..));
             let untold = seen.events.iter().filter(ended).count();
@@ -70,7 +70,7 @@ impl Controller for FakeController {
         token: Token,
     ) -> Result<(), crate::ControllerRefusal> {
         let mut seen = self.0.lock().unwrap();
-        if !seen.state.passes() {
+        if !seen.state.is_some_and(ErrorState::is_on_bus) {
             return Err(crate::ControllerRefusal::Down);
         }
         // A buffer is free when the end of its frame has been reported.
@@ -178,7 +178,7 @@ impl Registers for UnusedController {
 impl TestPort {
     fn open(listen_only: bool) -> Self {
         let seen = Arc::new(Mutex::new(SeenState {
-            state: ConfinementState::Active,
+            state: Some(ErrorState::Active),
             ..SeenState::default()
         }));
         let rules = DrivenRules {
@@ -219,9 +219,9 @@ impl TestPort {
         }
     }
 
-    fn state(&self, state: ConfinementState) {
+    fn state(&self, state: Option<ErrorState>) {
         let mut seen = self.seen.lock().unwrap();
-        if state == ConfinementState::BusOff {
+        if state == Some(ErrorState::BusOff) {
             while let Some((token, _)) = seen.buffers.pop_front() {
                 let why = Some(TransmitFailure::BusOff);
                 seen.events.push_back(TestEvent::Ended(token, why));
@@ -302,7 +302,7 @@ proptest! {
                     match port.transmit(&frame(n)) {
                         Ok(()) => taken.push(frame(n)),
                         Err(_) => prop_assert!(room == 0 || room == usize::MAX || !port.rx.is_up()
-                            || !port.seen.lock().unwrap().state.passes()),
+                            || !port.seen.lock().unwrap().state.is_some_and(ErrorState::is_on_bus)),
                     }
                 }
                 TestStep::Arrive => {
@@ -320,8 +320,8 @@ proptest! {
                     port.now += 2_000_000;
                     port.tx.flush(port.now).unwrap();
                 }
-                TestStep::BusOff => port.state(ConfinementState::BusOff),
-                TestStep::Recover => port.state(ConfinementState::Active),
+                TestStep::BusOff => port.state(Some(ErrorState::BusOff)),
+                TestStep::Recover => port.state(Some(ErrorState::Active)),
                 TestStep::Overrun(lost) => {
                     overrun += u64::from(*lost);
                     port.happen(TestEvent::Overrun(*lost));
@@ -376,7 +376,7 @@ fn a_free_buffer_is_filled_at_once_and_what_is_full_refuses() {
 fn bus_off_drops_what_waits_and_is_restarted_in_time() {
     let mut port = TestPort::open(false);
     (0..4).for_each(|n| port.transmit(&frame(n)).unwrap());
-    port.state(ConfinementState::BusOff);
+    port.state(Some(ErrorState::BusOff));
     port.receive(1);
     assert_eq!((port.check().lost, port.rx.link()), (4, LinkState::BusOff));
     assert_eq!(port.transmit(&frame(9)), Err(TransmitRefusal::Down));
@@ -385,7 +385,7 @@ fn bus_off_drops_what_waits_and_is_restarted_in_time() {
     port.now = RESTART;
     port.receive(1);
     assert_eq!(port.seen.lock().unwrap().restarts, 1);
-    port.state(ConfinementState::Active);
+    port.state(Some(ErrorState::Active));
     port.receive(1);
     assert_eq!(
         (port.rx.link(), port.rx.counters().reopened),

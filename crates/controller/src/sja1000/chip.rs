@@ -5,7 +5,7 @@ use super::frame::{PAYLOAD, read, write};
 use super::numbers::{bus_error, bus_timing};
 use super::registers::*;
 use crate::{
-    ConfinementState, Controller, ControllerEvent, ControllerGone, ControllerRefusal, ErrorStatus,
+    Controller, ControllerEvent, ControllerGone, ControllerRefusal, ErrorState, ErrorStatus,
     Properties, Registers, StartError, StartMode, TimingLimits, Token, TransmitFailure,
 };
 use frame::{FrameRef, Kind};
@@ -28,10 +28,6 @@ const MAX_MODE_READS: u32 = 10_000;
 
 /// The maximum number of frames in the receive FIFO: 64 bytes, with at least 3 per frame.
 const MOST_FRAMES: u32 = 22;
-
-/// Value of an error counter from which on the error state is passive (ISO 11898-1, *Fault
-/// confinement*).
-const PASSIVE: u16 = 128;
 
 /// The wiring of the chip on its board.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +93,7 @@ impl<R: Registers> Sja1000<R> {
             in_flight: None,
             unsaid: None,
             status: ErrorStatus {
-                state: ConfinementState::Stopped,
+                state: None,
                 tec: 0,
                 rec: 0,
             },
@@ -211,7 +207,7 @@ impl<R: Registers> Sja1000<R> {
     /// Reads the error counters if they can have changed, and reports a changed error state.
     fn look_at_errors(&mut self, status: u8, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         let quiet = status & (SR_ERROR | SR_BUS_OFF) == 0;
-        if quiet && self.status.state == ConfinementState::Active {
+        if quiet && self.status.state == Some(ErrorState::Active) {
             return;
         }
         let now = self.read_status(status);
@@ -225,15 +221,19 @@ impl<R: Registers> Sja1000<R> {
         let tec = u16::from(self.get(TXERR));
         let rec = u16::from(self.get(RXERR));
         let state = if status & SR_BUS_OFF != 0 {
-            ConfinementState::BusOff
-        } else if tec >= PASSIVE || rec >= PASSIVE {
-            ConfinementState::Passive
+            ErrorState::BusOff
+        } else if tec.max(rec) >= ErrorState::PASSIVE_LIMIT {
+            ErrorState::Passive
         } else if status & SR_ERROR != 0 {
-            ConfinementState::Warning
+            ErrorState::Warning
         } else {
-            ConfinementState::Active
+            ErrorState::Active
         };
-        ErrorStatus { state, tec, rec }
+        ErrorStatus {
+            state: Some(state),
+            tec,
+            rec,
+        }
     }
 
     /// Reports the events that only the interrupt register shows.
@@ -335,7 +335,7 @@ impl<R: Registers> Controller for Sja1000<R> {
         }
         self.set(IER, self.enabled());
         self.status = ErrorStatus {
-            state: ConfinementState::Active,
+            state: Some(ErrorState::Active),
             ..ErrorStatus::default()
         };
         Ok(())
@@ -347,21 +347,21 @@ impl<R: Registers> Controller for Sja1000<R> {
         // A bit that is already set keeps the line raised until the register is read.
         self.get(IR);
         self.give_up(TransmitFailure::Aborted);
-        self.status.state = ConfinementState::Stopped;
+        self.status.state = None;
         self.interrupts = false;
     }
 
     fn room(&self) -> usize {
         // A frame that is still to be reported occupies the buffer, too.
         let free = self.in_flight.is_none() && self.unsaid.is_none();
-        usize::from(free && self.status.state.passes())
+        usize::from(free && self.status.is_on_bus())
     }
 
     fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), ControllerRefusal> {
         if frame.kind() != Kind::Classic || frame.id().is_err() || self.mode.listen_only {
             return Err(ControllerRefusal::Unsupported);
         }
-        if !self.status.state.passes() {
+        if !self.status.is_on_bus() {
             return Err(ControllerRefusal::Down);
         }
         if self.room() == 0 {
@@ -390,7 +390,7 @@ impl<R: Registers> Controller for Sja1000<R> {
         tell: &mut dyn FnMut(ControllerEvent<'_>),
     ) -> Result<bool, ControllerGone> {
         self.tell_unsaid(tell);
-        if self.status.state == ConfinementState::Stopped {
+        if self.status.state.is_none() {
             return Ok(false);
         }
         if self.enabled() != 0 {
@@ -406,7 +406,7 @@ impl<R: Registers> Controller for Sja1000<R> {
         // All bits cannot be set at once: at bus-off the chip is in reset mode, where nothing is
         // received.
         if status == 0xFF && self.get(MOD) == 0xFF {
-            self.status.state = ConfinementState::Stopped;
+            self.status.state = None;
             if let Some(frame) = self.in_flight.take() {
                 tell(ControllerEvent::end(
                     frame.token,
@@ -454,14 +454,14 @@ impl<R: Registers> Controller for Sja1000<R> {
 
     fn interrupts(&mut self, on: bool) {
         self.interrupts = on;
-        if self.status.state != ConfinementState::Stopped {
+        if self.status.state.is_some() {
             let enabled = self.enabled();
             self.set(IER, enabled);
         }
     }
 
     fn restart(&mut self) -> Result<(), StartError> {
-        if self.status.state != ConfinementState::BusOff {
+        if self.status.state != Some(ErrorState::BusOff) {
             return Ok(());
         }
         self.give_up(TransmitFailure::BusOff);

@@ -2,7 +2,7 @@
 
 use crate::error::PortError;
 use crate::faults::FaultCounters;
-use crate::half::{Receive, Transmit};
+use crate::half::{Receive, Transmit, forward};
 use crate::link::LinkState;
 use crate::passing::{OutgoingFrame, ReceivedFrame};
 use crate::report::{Accepted, FlushReport, RxCounters, RxReport, TransmitRefusal, TxCounters};
@@ -47,6 +47,8 @@ pub struct FaultyHalf<H> {
     random: Xoshiro256PlusPlus,
     buffer: FrameBuf,
     counters: FaultCounters,
+    /// Whether the last frame that was given to a transmitting half was changed, and given once.
+    changed_last: bool,
 }
 
 impl<H> FaultyHalf<H> {
@@ -64,6 +66,7 @@ impl<H> FaultyHalf<H> {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             buffer: FrameBuf::new(),
             counters: FaultCounters::default(),
+            changed_last: false,
         })
     }
 
@@ -110,6 +113,7 @@ fn corrupted<'a>(
     Some(buffer.view())
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<H: Receive> Receive for FaultyHalf<H> {
     fn receive(
         &mut self,
@@ -155,41 +159,16 @@ impl<H: Receive> Receive for FaultyHalf<H> {
         })
     }
 
-    fn deadline(&self) -> Option<Nanos> {
-        self.half.deadline()
-    }
-
     fn counters(&self) -> RxCounters {
         let mut counters = self.half.counters();
         counters.faults.add(&self.counters);
         counters
     }
 
-    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
-        self.half.set_interest(interest)
-    }
-
-    fn is_up(&self) -> bool {
-        self.half.is_up()
-    }
-
-    fn can_wait(&self) -> bool {
-        self.half.can_wait()
-    }
-
-    fn link(&self) -> LinkState {
-        self.half.link()
-    }
-
-    fn take_alarm(&mut self) -> Option<String> {
-        self.half.take_alarm()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.half.remarks()
-    }
+    forward! { self => self.half; deadline set_interest is_up can_wait link take_alarm remarks }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<H: Transmit> Transmit for FaultyHalf<H> {
     fn transmit(
         &mut self,
@@ -215,18 +194,11 @@ impl<H: Transmit> Transmit for FaultyHalf<H> {
         };
         let accepted = self.half.transmit(now, outgoing)?;
         self.counters.corrupted += u64::from(corrupted);
-        if happens(&mut self.random, self.duplicate) && self.half.transmit(now, outgoing).is_ok() {
-            self.counters.duplicated += 1;
-        }
+        let duplicated =
+            happens(&mut self.random, self.duplicate) && self.half.transmit(now, outgoing).is_ok();
+        self.counters.duplicated += u64::from(duplicated);
+        self.changed_last = corrupted && !duplicated;
         Ok(accepted)
-    }
-
-    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
-        self.half.flush(now)
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        self.half.deadline()
     }
 
     fn counters(&self) -> TxCounters {
@@ -248,19 +220,14 @@ impl<H: Transmit> Transmit for FaultyHalf<H> {
         self.half.room() / places
     }
 
-    fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
-        self.half.refuses(now, outgoing)
+    fn recall(&mut self) -> bool {
+        let recalled = self.half.recall();
+        if recalled && core::mem::take(&mut self.changed_last) {
+            // The frame will come again, and then it may be changed again.
+            self.counters.corrupted -= 1;
+        }
+        recalled
     }
 
-    fn makes_wait(&self) -> bool {
-        self.half.makes_wait()
-    }
-
-    fn retry_at(&self) -> Option<Nanos> {
-        self.half.retry_at()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.half.remarks()
-    }
+    forward! { self => self.half; flush deadline refuses makes_wait retry_at remarks }
 }

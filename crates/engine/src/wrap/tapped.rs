@@ -1,7 +1,7 @@
 //! A half that shows the passing frames.
 
 use crate::error::PortError;
-use crate::half::{Receive, Transmit};
+use crate::half::{Receive, Transmit, forward};
 use crate::link::LinkState;
 use crate::passing::{OutgoingFrame, ReceivedFrame};
 use crate::report::{Accepted, FlushReport, RxCounters, RxReport, TransmitRefusal, TxCounters};
@@ -45,14 +45,9 @@ impl<H, T: HalfTap> TappedHalf<H, T> {
     pub const fn half(&self) -> &H {
         &self.half
     }
-
-    /// Returns the half and its tap.
-    #[must_use]
-    pub fn into_parts(self) -> (H, T) {
-        (self.half, self.tap)
-    }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<H: Receive, T: HalfTap> Receive for TappedHalf<H, T> {
     fn receive(
         &mut self,
@@ -67,39 +62,12 @@ impl<H: Receive, T: HalfTap> Receive for TappedHalf<H, T> {
         })
     }
 
-    fn deadline(&self) -> Option<Nanos> {
-        self.half.deadline()
-    }
-
-    fn counters(&self) -> RxCounters {
-        self.half.counters()
-    }
-
-    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
-        self.half.set_interest(interest)
-    }
-
-    fn is_up(&self) -> bool {
-        self.half.is_up()
-    }
-
-    fn can_wait(&self) -> bool {
-        self.half.can_wait()
-    }
-
-    fn link(&self) -> LinkState {
-        self.half.link()
-    }
-
-    fn take_alarm(&mut self) -> Option<String> {
-        self.half.take_alarm()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.half.remarks()
+    forward! { self => self.half;
+        deadline rx_counters set_interest is_up can_wait link take_alarm remarks
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<H: Transmit, T: HalfTap> Transmit for TappedHalf<H, T> {
     fn transmit(
         &mut self,
@@ -111,35 +79,7 @@ impl<H: Transmit, T: HalfTap> Transmit for TappedHalf<H, T> {
         answer
     }
 
-    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
-        self.half.flush(now)
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        self.half.deadline()
-    }
-
-    fn counters(&self) -> TxCounters {
-        self.half.counters()
-    }
-
-    fn room(&self) -> usize {
-        self.half.room()
-    }
-
-    fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
-        self.half.refuses(now, outgoing)
-    }
-
-    fn makes_wait(&self) -> bool {
-        self.half.makes_wait()
-    }
-
-    fn retry_at(&self) -> Option<Nanos> {
-        self.half.retry_at()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.half.remarks()
+    forward! { self => self.half;
+        flush deadline tx_counters room refuses recall makes_wait retry_at remarks
     }
 }

@@ -1,6 +1,6 @@
 //! `gateway.toml` as a whole: `[gateway]`, `[ports.NAME]` and `[[routes]]`.
 //!
-//! [`load`] reports every mistake of a file at once, each with its place, and returns a
+//! [`load()`] reports every mistake of a file at once, each with its place, and returns a
 //! [`GatewayConfig`] only if there is none. Errors that the routing table reports when it compiles
 //! are reported here too, at the route's place.
 

@@ -6,11 +6,11 @@
 
 mod limit;
 mod outbox;
-mod voice;
+mod sender;
 mod words;
 
 pub(crate) use outbox::NoticeOutbox;
-pub(crate) use voice::NoticeSender;
+pub(crate) use sender::NoticeSender;
 
 use crate::run::{EndReason, RouteChanges, RouteLine};
 use engine::LinkState;

@@ -55,18 +55,23 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
                 // Rather one millisecond late than a busy wait for the rest of a millisecond.
                 at.saturating_duration_since(Instant::now()) + Duration::from_millis(1)
             });
-            let beat = self.running.next_beat();
+            let beat = self.running.next_heartbeat();
             let beat = beat.map(|at| at.saturating_duration_since(Instant::now()));
-            let look = self.running.next_look();
+            let look = self.running.next_check();
             let look = look.map(|at| at.saturating_duration_since(Instant::now()));
-            let patience = [patience, self.running.voice().patience(), beat, look];
+            let patience = [
+                patience,
+                self.running.notices().time_until_due(),
+                beat,
+                look,
+            ];
             let patience = patience.into_iter().flatten().min();
             let patience = patience.and_then(|time| Timespec::try_from(time).ok());
             if let Err(error) = poll(&mut fds, patience.as_ref())
                 && error != rustix::io::Errno::INTR
             {
                 if !std::mem::replace(&mut warned, true) {
-                    self.running.voice().say(Notice::WaitFailed {
+                    self.running.notices().send(Notice::WaitFailed {
                         what: "clients",
                         why: error.to_string(),
                     });
@@ -79,22 +84,22 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
             if ready.get(1) == Some(&true) {
                 self.running.relay();
             }
-            self.running.voice().catch_up();
+            self.running.notices().catch_up();
             if ready.first() == Some(&true) {
                 return None;
             }
-            self.running.beat();
+            self.running.send_heartbeat();
             if ready.get(2..in_kernel).unwrap_or_default().contains(&true) {
-                self.running.look_at_kernel();
+                self.running.handle_link_changes();
             }
-            self.running.look_after_kernel();
+            self.running.restore_kernel_routes();
             let asked = signals
                 .as_mut()
                 .map(CaughtSignals::take)
                 .unwrap_or_default();
             if asked.reload {
                 // No client waits for the answer; it was reported.
-                let _ = self.running.reload_and_say();
+                let _ = self.running.reload_and_report();
             }
             if asked.stop {
                 return Some(EndReason::Signal);
@@ -110,8 +115,8 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
     }
 
     /// Reports that the gateway starts to shut down.
-    pub(crate) fn tell_stopping(&self) {
-        self.running.tell_stopping();
+    pub(crate) fn notify_stopping(&self) {
+        self.running.notify_stopping();
     }
 
     fn answer(&mut self, request: ControlRequest) -> Vec<u8> {
@@ -122,7 +127,7 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
                 Err(why) => failure(&with_causes(&why)),
             },
             ControlRequest::Routes => success(&self.running.lines()),
-            ControlRequest::Reload => match self.running.reload_and_say() {
+            ControlRequest::Reload => match self.running.reload_and_report() {
                 Ok(done) => success(&done),
                 Err(why) => failure(&with_causes(&why)),
             },

@@ -1,10 +1,9 @@
 //! The errors of a gateway's start, reload and end.
 
-use super::kernel::KernelError;
 use crate::control::SocketError;
 use crate::metrics::MetricsError;
 use engine::{EngineError, PortError};
-use offload::with_causes;
+use offload::{DataPath, with_causes};
 use route::CompileError;
 use std::fmt;
 use std::io;
@@ -87,6 +86,25 @@ pub enum ReloadError {
     /// The worker has ended.
     #[error("the gateway is about to end")]
     Ending,
+}
+
+/// An error between a gateway's routes and the kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// A data path failed.
+    #[error(transparent)]
+    Path(#[from] offload::Error),
+    /// One data path could not take the new routes, and another one could not be set back to the
+    /// former routes.
+    #[error("{}; and {path} could not be set back: {}", with_causes(.first), with_causes(.source))]
+    NotSetBack {
+        /// The reason why the new routes could not be taken.
+        first: Box<offload::Error>,
+        /// The data path that could not be set back.
+        path: DataPath,
+        /// The reason why not.
+        source: Box<offload::Error>,
+    },
 }
 
 /// The reason why open ports cannot begin to write.

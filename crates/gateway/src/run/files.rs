@@ -76,7 +76,7 @@ pub fn control_path_to_ask(file: Option<&Path>, options: &config::ProcessOptions
     }
 }
 
-/// Runs a gateway until a signal or a client ends it; see [`super::supervise`]. A reload supports
+/// Runs a gateway until a signal or a client ends it; see [`super::supervise()`]. A reload supports
 /// these kinds of port. The listener receives the notices meanwhile.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use super::site::{PlanSource, RunPlan};
 use crate::notice::{LinkSource, Notice, ReadyPort};
 use crate::stats::{ControllerRow, InterfaceRow};
 use engine::{CounterSnapshot, FrameInterest, InterestIds, LinkState, PortCount, interest};
+use frame::ErrorState;
 use linux::link::{ControllerCounters, ControllerState, LinkCounters, NetLink, NetLinks};
 use route::RoutingTable;
 
@@ -101,9 +102,9 @@ impl PortInterfaces {
     }
 
     /// Starts counting, with all ports at 0.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn start_counting(&mut self) {
         let reading = self.read();
-        self.begin_at(&reading, None);
+        self.start_counting_at(&reading, None);
         let Ok(links) = reading else { return };
         // A missing interface is reported by the data path that needs it.
         let not_there = |watched: &&mut WatchedPort| links.get(&watched.interface).is_none();
@@ -112,7 +113,7 @@ impl PortInterfaces {
         }
     }
 
-    fn begin_at(&mut self, reading: &Reading, counted: Option<&CounterSnapshot>) {
+    fn start_counting_at(&mut self, reading: &Reading, counted: Option<&CounterSnapshot>) {
         for watched in self.0.iter_mut().filter(|watched| watched.base.is_none()) {
             let link = reading
                 .as_ref()
@@ -145,7 +146,7 @@ impl PortInterfaces {
         }
         *self = new;
         let reading = self.read();
-        self.begin_at(&reading, counted);
+        self.start_counting_at(&reading, counted);
     }
 
     /// Reads the interfaces from the kernel; it is not asked if no port has an interface.
@@ -157,17 +158,17 @@ impl PortInterfaces {
     }
 
     /// Checks the interfaces that only routes in the kernel use; returns the notices about them.
-    pub(super) fn look(&mut self) -> Vec<Notice> {
+    pub(super) fn check_links(&mut self) -> Vec<Notice> {
         if !self.0.iter().any(|watched| watched.in_kernel) {
             return Vec::new();
         }
         match self.read() {
-            Ok(links) => self.changes(&links),
+            Ok(links) => self.take_changes(&links),
             Err(_) => Vec::new(),
         }
     }
 
-    fn changes(&mut self, links: &NetLinks) -> Vec<Notice> {
+    fn take_changes(&mut self, links: &NetLinks) -> Vec<Notice> {
         let mut said = Vec::new();
         for watched in self.0.iter_mut().filter(|watched| watched.in_kernel) {
             let now = state(links.get(&watched.interface));
@@ -320,10 +321,9 @@ fn state(link: Option<&NetLink>) -> LinkState {
         None => LinkState::Gone,
         Some(link) if !link.up => LinkState::Down,
         Some(link) => match link.state {
-            Some(ControllerState::BusOff) => LinkState::BusOff,
+            Some(ControllerState::Started(ErrorState::BusOff)) => LinkState::BusOff,
             _ if !link.running => LinkState::Down,
-            Some(ControllerState::ErrorPassive) => LinkState::ErrorPassive,
-            Some(ControllerState::ErrorWarning) => LinkState::ErrorWarning,
+            Some(ControllerState::Started(state)) => state.into(),
             _ => LinkState::Up,
         },
     }

@@ -1,5 +1,6 @@
 //! Routes that run in the kernel: installing, monitoring, counting and removing them.
 
+use super::error::KernelError;
 use super::interfaces::PortInterfaces;
 use super::kernel_plan::KernelPlan;
 use crate::notice::{Notice, NoticeSender};
@@ -11,25 +12,6 @@ use route::{Route, Routes};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
-
-/// An error between a gateway's routes and the kernel.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// A data path failed.
-    #[error(transparent)]
-    Path(#[from] offload::Error),
-    /// One data path could not take the new routes, and another one could not be set back to the
-    /// former routes.
-    #[error("{}; and {path} could not be set back: {}", with_causes(.first), with_causes(.source))]
-    NotSetBack {
-        /// The reason why the new routes could not be taken.
-        first: Box<offload::Error>,
-        /// The data path that could not be set back.
-        path: DataPath,
-        /// The reason why not.
-        source: Box<offload::Error>,
-    },
-}
 
 /// A data path, and the routes that run there.
 struct PathSlot {
@@ -57,7 +39,7 @@ pub(crate) struct InKernel {
     /// The data paths, in the order of [`KERNEL_PATHS`].
     slots: Vec<PathSlot>,
     /// The time of the next check.
-    next_look: Instant,
+    next_check: Instant,
     /// The interfaces that were reported missing.
     missing: BTreeSet<String>,
     /// The interfaces of all ports, as the kernel reports them.
@@ -73,7 +55,7 @@ impl InKernel {
     pub(super) fn start(
         plan: KernelPlan,
         interfaces: PortInterfaces,
-        voice: &NoticeSender<'_>,
+        notices: &NoticeSender<'_>,
     ) -> Result<Self, KernelError> {
         let slot = |path| PathSlot {
             path,
@@ -89,15 +71,15 @@ impl InKernel {
                 ..KernelPlan::default()
             },
             slots: KERNEL_PATHS.into_iter().map(slot).collect(),
-            next_look: Instant::now() + LOOK,
+            next_check: Instant::now() + LOOK,
             missing: BTreeSet::new(),
             interfaces,
         };
         // First: leftover rules of can-gw would also forward frames that BPF leaves to other
         // programs.
-        kernel.remove_leftovers(&plan, voice)?;
+        kernel.remove_leftovers(&plan, notices)?;
         for notice in kernel.reload(plan)? {
-            voice.say(notice);
+            notices.send(notice);
         }
         Ok(kernel)
     }
@@ -107,7 +89,7 @@ impl InKernel {
     fn remove_leftovers(
         &self,
         plan: &KernelPlan,
-        voice: &NoticeSender<'_>,
+        notices: &NoticeSender<'_>,
     ) -> Result<(), KernelError> {
         if plan.instance.is_empty() {
             return Ok(());
@@ -116,7 +98,7 @@ impl InKernel {
             if plan.assignment(path.data_path()).is_none()
                 && let Some(words) = path.remove_leftovers(&self.instance)?
             {
-                voice.say(Notice::OffloadGivenUp {
+                notices.send(Notice::OffloadGivenUp {
                     data_path: path.data_path().to_string(),
                     why: words,
                 });
@@ -185,7 +167,7 @@ impl InKernel {
             }
             return Err(first.into());
         }
-        said.extend(self.now_missing(missing));
+        said.extend(self.record_missing(missing));
         self.plan = plan;
         Ok(said)
     }
@@ -210,14 +192,15 @@ impl InKernel {
         self.slots.iter().map(in_both).sum()
     }
 
-    /// Returns descriptors, each of which is readable when [`InKernel::look`] has something to do.
+    /// Returns descriptors, each of which is readable when [`InKernel::handle_link_changes`] has
+    /// something to do.
     pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let running = self.slots.iter().filter_map(|slot| slot.running.as_ref());
         running.map(|running| running.as_fd())
     }
 
     /// Handles interfaces that have appeared, disappeared, or changed.
-    pub(crate) fn look(&mut self, voice: &NoticeSender<'_>) {
+    pub(crate) fn handle_link_changes(&mut self, notices: &NoticeSender<'_>) {
         let mut missing = BTreeSet::new();
         let mut news = false;
         // The slowest data path first.
@@ -234,7 +217,7 @@ impl InKernel {
                     {
                         slot.words = Some(words.clone());
                         let path = slot.path.data_path();
-                        voice.say(Notice::OffloadChanged {
+                        notices.send(Notice::OffloadChanged {
                             data_path: path.to_string(),
                             routes: self.plan.routes(path).routes.len(),
                             words,
@@ -242,7 +225,7 @@ impl InKernel {
                     }
                     missing.extend(report.missing);
                 }
-                Err(error) => voice.say(Notice::OffloadFailed {
+                Err(error) => notices.send(Notice::OffloadFailed {
                     data_path: slot.path.data_path().to_string(),
                     why: format!(
                         "{}; what ran there goes on as before, and `cangate reload` chooses anew",
@@ -251,25 +234,25 @@ impl InKernel {
                 }),
             }
         }
-        if news && let Some(notice) = self.now_missing(missing) {
-            voice.say(notice);
+        if news && let Some(notice) = self.record_missing(missing) {
+            notices.send(notice);
         }
-        for notice in self.interfaces.look() {
-            voice.say(notice);
+        for notice in self.interfaces.check_links() {
+            notices.send(notice);
         }
     }
 
-    /// Returns the time at which [`InKernel::look_after`] has something to do; `None` if no route
-    /// runs there.
-    pub(crate) fn next_look(&self) -> Option<Instant> {
+    /// Returns the time at which [`InKernel::restore_removed`] has something to do; `None` if no
+    /// route runs there.
+    pub(crate) fn next_check(&self) -> Option<Instant> {
         let runs = self.slots.iter().any(|slot| slot.running.is_some());
-        runs.then_some(self.next_look)
+        runs.then_some(self.next_check)
     }
 
     /// Puts back what another process has removed, and reports it.
-    pub(crate) fn look_after(&mut self, voice: &NoticeSender<'_>) {
+    pub(crate) fn restore_removed(&mut self, notices: &NoticeSender<'_>) {
         let begun = Instant::now();
-        if self.next_look().is_none_or(|at| at > begun) {
+        if self.next_check().is_none_or(|at| at > begun) {
             return;
         }
         for slot in &mut self.slots {
@@ -283,7 +266,7 @@ impl InKernel {
                     let restored = report.map_or(0, |report| report.restored);
                     slot.restored += restored as u64;
                     if restored > 0 {
-                        voice.say(Notice::OffloadRestored {
+                        notices.send(Notice::OffloadRestored {
                             data_path,
                             restored,
                             within_ms: u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX),
@@ -295,17 +278,17 @@ impl InKernel {
                     // The same reason each second is not reported again.
                     if slot.failing.as_ref() != Some(&why) {
                         slot.failing = Some(why.clone());
-                        voice.say(Notice::OffloadFailed { data_path, why });
+                        notices.send(Notice::OffloadFailed { data_path, why });
                     }
                 }
             }
         }
         let took = begun.elapsed();
-        self.next_look = begun + LOOK.max(took * SHARE);
+        self.next_check = begun + LOOK.max(took * SHARE);
     }
 
     /// Records the missing interfaces. Returns a notice if there are new ones.
-    fn now_missing(&mut self, missing: BTreeSet<String>) -> Option<Notice> {
+    fn record_missing(&mut self, missing: BTreeSet<String>) -> Option<Notice> {
         let news = !missing.is_subset(&self.missing);
         self.missing = missing;
         news.then(|| Notice::InterfacesMissing {

@@ -18,6 +18,7 @@ mod kernel_plan;
 mod lines;
 mod link;
 mod mailbox;
+mod manager;
 mod offloaded;
 mod options;
 mod realtime;
@@ -27,18 +28,17 @@ mod site;
 mod spin;
 mod stdout;
 mod supervise;
-mod told;
 mod waiting;
 mod watch;
 mod worker;
 
 pub use changes::RouteChanges;
 pub use error::{
-    LoadError, OpenErrors, OverwrittenFile, ReloadError, RoutesError, RunError, StartError,
+    KernelError, LoadError, OpenErrors, OverwrittenFile, ReloadError, RoutesError, RunError,
+    StartError,
 };
 pub use files::{RunOptions, control_path, control_path_to_ask, run};
 pub use halves::Port;
-pub use kernel::KernelError;
 pub use kernel_plan::KernelPlan;
 pub use lines::{PathObjection, RouteLine};
 pub use offloaded::{absent_interfaces, data_paths, objections};

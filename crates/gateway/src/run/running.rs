@@ -1,10 +1,10 @@
 //! A running gateway, as the control thread sees it: its counters and its reloads.
 
 use super::changes::RouteChanges;
-use super::error::{OpenErrors, ReloadError};
+use super::error::{KernelError, OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
 use super::interfaces::{PortInterfaces, interests};
-use super::kernel::{InKernel, KernelError};
+use super::kernel::InKernel;
 use super::lines::RouteLine;
 use super::link::WorkerLink;
 use super::mailbox::WorkerMessage;
@@ -62,7 +62,7 @@ pub(crate) enum StatsError {
 
 /// Returns the number of routes that kept their names. For very many routes, too: each name is
 /// looked up once.
-fn in_both(before: &[String], routes: &Routes) -> usize {
+fn count_in_both(before: &[String], routes: &Routes) -> usize {
     let before: HashSet<&str> = before.iter().map(String::as_str).collect();
     let now = routes.routes.iter();
     now.filter(|route| before.contains(route.name.as_str()))
@@ -77,8 +77,8 @@ pub(crate) struct RunningGateway<'a, S: PlanSource> {
     /// Reused, so that the worker need not allocate.
     counts: Option<Box<EngineCounts>>,
     kernel: &'a mut InKernel,
-    voice: &'a NoticeSender<'a>,
-    /// The service manager that started this process; see [`RunningGateway::beat`].
+    notices: &'a NoticeSender<'a>,
+    /// The service manager that started this process; see [`RunningGateway::send_heartbeat`].
     pub(super) manager: ServiceManager,
 }
 
@@ -89,7 +89,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         layout: Arc<CounterNames>,
         worker: WorkerLink<'a>,
         kernel: &'a mut InKernel,
-        voice: &'a NoticeSender<'a>,
+        notices: &'a NoticeSender<'a>,
     ) -> Self {
         Self {
             site,
@@ -98,13 +98,13 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
             worker,
             counts: None,
             kernel,
-            voice,
+            notices,
             manager: ServiceManager::default(),
         }
     }
 
-    pub(crate) const fn voice(&self) -> &NoticeSender<'a> {
-        self.voice
+    pub(crate) const fn notices(&self) -> &NoticeSender<'a> {
+        self.notices
     }
 
     /// Returns a descriptor that is readable when [`RunningGateway::relay`] has something to do.
@@ -115,12 +115,12 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
     /// Passes on the worker's notices.
     pub(crate) fn relay(&self) {
         let interfaces = &self.kernel.interfaces;
-        self.voice
+        self.notices
             .relay(self.worker.outbox, |notice| interfaces.complete(notice));
     }
 
     /// Reports that all is in place.
-    pub(crate) fn say_ready(&mut self, control: Option<&Path>, metrics: Option<SocketAddr>) {
+    pub(crate) fn report_ready(&mut self, control: Option<&Path>, metrics: Option<SocketAddr>) {
         let here = |(name, spec): &(String, S::Spec)| ReadyPort {
             name: name.clone(),
             words: self.site.describe(spec),
@@ -129,43 +129,43 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         };
         let mut ports: Vec<ReadyPort> = self.plan.ports.iter().map(here).collect();
         ports.extend(self.kernel.interfaces.in_kernel());
-        self.voice.say(Notice::Ready {
+        self.notices.send(Notice::Ready {
             pid: std::process::id(),
             control: control.map(|path| path.display().to_string()),
             metrics: metrics.map(|address| format!("http://{address}/metrics")),
             ports,
             routes: self.plan.lines.clone(),
         });
-        self.say_links();
-        self.tell_ready("");
+        self.report_links();
+        self.notify_ready("");
     }
 
     /// Reports the interfaces of the kernel's routes whose states differ from those last reported.
-    fn say_links(&mut self) {
-        for notice in self.kernel.interfaces.look() {
-            self.voice.say(notice);
+    fn report_links(&mut self) {
+        for notice in self.kernel.interfaces.check_links() {
+            self.notices.send(notice);
         }
     }
 
-    /// Returns descriptors, each of which is readable when [`RunningGateway::look_at_kernel`] has
-    /// something to do.
+    /// Returns descriptors, each of which is readable when [`RunningGateway::handle_link_changes`]
+    /// has something to do.
     pub(crate) fn kernel_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.kernel.fds()
     }
 
     /// Handles interfaces that have appeared, disappeared, or changed.
-    pub(crate) fn look_at_kernel(&mut self) {
-        self.kernel.look(self.voice);
+    pub(crate) fn handle_link_changes(&mut self) {
+        self.kernel.handle_link_changes(self.notices);
     }
 
-    /// Returns the time at which [`RunningGateway::look_after_kernel`] has something to do.
-    pub(crate) fn next_look(&self) -> Option<Instant> {
-        self.kernel.next_look()
+    /// Returns the time at which [`RunningGateway::restore_kernel_routes`] has something to do.
+    pub(crate) fn next_check(&self) -> Option<Instant> {
+        self.kernel.next_check()
     }
 
     /// Checks whether another process has removed routes from the kernel.
-    pub(crate) fn look_after_kernel(&mut self) {
-        self.kernel.look_after(self.voice);
+    pub(crate) fn restore_kernel_routes(&mut self) {
+        self.kernel.restore_removed(self.notices);
     }
 
     /// Returns the routes in force, for people.
@@ -217,18 +217,18 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
     ///
     /// # Errors
     /// [`ReloadError`].
-    pub(crate) fn reload_and_say(&mut self) -> Result<ReloadSummary, ReloadError> {
+    pub(crate) fn reload_and_report(&mut self) -> Result<ReloadSummary, ReloadError> {
         let told = self.manager.reloading();
-        self.hear(told);
-        let result = self.with_beats(Self::reload);
+        self.handle_status(told);
+        let result = self.run_with_heartbeats(Self::reload);
         if result.is_err() {
             self.site.give_up();
         }
-        self.tell_ready(match &result {
+        self.notify_ready(match &result {
             Ok(_) => "",
             Err(_) => "; the last reload was refused",
         });
-        self.voice.say(match &result {
+        self.notices.send(match &result {
             Ok(done) => Notice::Reloaded {
                 routes: done.routes,
                 continued: done.continued,
@@ -260,7 +260,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         };
         let ports = self.next_ports(&plan, &table, &mut done)?;
         let old = &self.layout;
-        done.continued = in_both(&old.routes, &plan.routes);
+        done.continued = count_in_both(&old.routes, &plan.routes);
         let interests = interests(&table, plan.ports.len());
         let change = Change::new(old, ports, Arc::new(table), &plan.routes)?;
         done.continued += self.kernel.continued(&in_kernel);
@@ -275,7 +275,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
                 .map_err(ReloadError::Kernel)?;
         } else {
             let said = self.kernel.reload(in_kernel.clone());
-            self.tell(said.map_err(ReloadError::Kernel)?, &mut done);
+            self.report_kernel(said.map_err(ReloadError::Kernel)?, &mut done);
         }
         let layout = Arc::clone(change.layout());
         self.site.start()?;
@@ -290,7 +290,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         let watched = PortInterfaces::of(self.site, &self.plan, &in_kernel, &interests);
         let counted = self.snapshot();
         self.kernel.interfaces.replace(watched, counted.as_ref());
-        self.say_links();
+        self.report_links();
         let late = if in_steps {
             self.kernel.reload(in_kernel)
         } else {
@@ -303,18 +303,18 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         let end = Instant::now() + DRAIN_TIMEOUT;
         for port in removed.leaving.drain(..) {
             done.closed.push(port.name().to_owned());
-            self.let_go(port, end);
+            self.drain_and_close(port, end);
         }
-        self.tell(late.map_err(ReloadError::KernelLate)?, &mut done);
+        self.report_kernel(late.map_err(ReloadError::KernelLate)?, &mut done);
         done.routes += self.kernel.count();
         Ok(done)
     }
 
     /// Reports the effects of a reload in the kernel, to the client that requested it, too.
-    fn tell(&self, notices: Vec<Notice>, done: &mut ReloadSummary) {
+    fn report_kernel(&self, notices: Vec<Notice>, done: &mut ReloadSummary) {
         for notice in notices {
             done.remarks.push(notice.to_string());
-            self.voice.say(notice);
+            self.notices.send(notice);
         }
     }
 
@@ -365,14 +365,14 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
     }
 
     /// Lets a removed port send the frames that it holds until `end` at the latest, and closes it.
-    fn let_go(&self, mut port: Leaving, end: Instant) {
+    fn drain_and_close(&self, mut port: Leaving, end: Instant) {
         let mut poll = PollSet::default();
         loop {
             match port.flush(self.worker.clock.now()) {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
-                    self.voice.say(Notice::FramesLost {
+                    self.notices.send(Notice::FramesLost {
                         port: port.name().to_owned(),
                         frames: None,
                         why: with_causes(&error),
@@ -394,7 +394,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         let name = port.name().to_owned();
         let settled = port.close();
         if settled.lost > 0 {
-            self.voice.say(Notice::FramesLost {
+            self.notices.send(Notice::FramesLost {
                 port: name.clone(),
                 frames: Some(settled.lost),
                 why: "they still waited when the port was closed".to_owned(),
@@ -424,6 +424,6 @@ mod tests {
                 .collect(),
             ..Routes::default()
         };
-        assert_eq!(in_both(&before, &routes), MANY / 2);
+        assert_eq!(count_in_both(&before, &routes), MANY / 2);
     }
 }

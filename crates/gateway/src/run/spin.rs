@@ -48,7 +48,7 @@ impl WorkerSpin {
     }
 
     /// Returns whether the worker may go on without waiting.
-    pub(crate) fn goes_on(&mut self, now: Nanos) -> bool {
+    pub(crate) fn may_continue(&mut self, now: Nanos) -> bool {
         if !self.steps_back {
             return true;
         }
@@ -60,12 +60,12 @@ impl WorkerSpin {
     }
 
     /// Returns the longest time that it must wait now.
-    pub(crate) const fn wait(&self) -> Duration {
+    pub(crate) const fn wait_time(&self) -> Duration {
         Duration::from_nanos(self.owed)
     }
 
     /// Records that it has waited, for whatever reason.
-    pub(crate) fn waited(&mut self, from: Nanos, until: Nanos) {
+    pub(crate) fn record_wait(&mut self, from: Nanos, until: Nanos) {
         self.owed = self.owed.saturating_sub(until.saturating_sub(from));
         if self.owed == 0 {
             self.since = until;
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn without_priority_it_never_waits() {
         let mut spin = WorkerSpin::new(false);
-        assert!((0..100).all(|second| spin.goes_on(second * 1_000_000_000)));
+        assert!((0..100).all(|second| spin.may_continue(second * 1_000_000_000)));
     }
 
     /// Frames that come during the wait interrupt it, but do not reduce the remaining time.
@@ -88,18 +88,18 @@ mod tests {
     fn a_twentieth_of_the_time_is_for_others() {
         let mut spin = WorkerSpin::new(true);
         let start = 1_000_000_000;
-        assert!(!spin.goes_on(start));
-        spin.waited(start, start + WAIT);
+        assert!(!spin.may_continue(start));
+        spin.record_wait(start, start + WAIT);
         let start = start + WAIT;
-        assert!(spin.goes_on(start + SPIN - 1));
-        assert!(!spin.goes_on(start + SPIN));
-        assert_eq!(spin.wait(), Duration::from_nanos(WAIT));
-        spin.waited(start + SPIN, start + SPIN + 400_000);
-        assert!(!spin.goes_on(start + SPIN + 450_000));
-        assert_eq!(spin.wait(), Duration::from_micros(600));
-        spin.waited(start + SPIN + 450_000, start + SPIN + 2_000_000);
-        assert!(spin.goes_on(start + SPIN + 2_000_000));
-        assert!(spin.goes_on(start + 2 * SPIN));
-        assert!(!spin.goes_on(start + 2 * SPIN + 2_000_000));
+        assert!(spin.may_continue(start + SPIN - 1));
+        assert!(!spin.may_continue(start + SPIN));
+        assert_eq!(spin.wait_time(), Duration::from_nanos(WAIT));
+        spin.record_wait(start + SPIN, start + SPIN + 400_000);
+        assert!(!spin.may_continue(start + SPIN + 450_000));
+        assert_eq!(spin.wait_time(), Duration::from_micros(600));
+        spin.record_wait(start + SPIN + 450_000, start + SPIN + 2_000_000);
+        assert!(spin.may_continue(start + SPIN + 2_000_000));
+        assert!(spin.may_continue(start + 2 * SPIN));
+        assert!(!spin.may_continue(start + 2 * SPIN + 2_000_000));
     }
 }

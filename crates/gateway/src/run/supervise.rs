@@ -47,9 +47,9 @@ pub(super) fn supervise_by<S: PlanSource>(
     options: &RunSettings,
     listener: &Listener<'_>,
 ) -> Result<RunSummary, RunError> {
-    let voice = NoticeSender::new(listener);
+    let notices = NoticeSender::new(listener);
     let manager = ServiceManager::of(options.service.as_ref()).unwrap_or_else(|why| {
-        voice.say(Notice::NotTold {
+        notices.send(Notice::NotTold {
             why: why.to_string(),
         });
         ServiceManager::default()
@@ -58,19 +58,22 @@ pub(super) fn supervise_by<S: PlanSource>(
     // The socket first: a second gateway must not touch the ports of the first one.
     let socket = match options.control.as_deref().map(ClaimedSocket::claim) {
         Some(Err(error @ SocketError::Os { .. })) if options.process.control.is_none() => {
-            voice.say(Notice::NoControl {
+            notices.send(Notice::NoControl {
                 why: error.to_string(),
             });
             None
         }
         claimed => claimed.transpose()?,
     };
-    // The metrics clients wait until the control thread serves.
+    // Listens from here on, so that a used address is an error of the start; clients wait until the
+    // control thread serves.
     let metrics = options.process.metrics.map(|address| {
         let control = options.control.clone().unwrap_or_default();
         MetricsServer::start(address, control, env!("CARGO_PKG_VERSION"))
     });
     let metrics = metrics.transpose()?;
+    // Before the ports open: a signal during the start waits for the control loop, which then ends
+    // the gateway in order.
     let signals = options.signals.then(CaughtSignals::catch).transpose();
     let signals = signals.map_err(os("catching signals"))?;
     let table = plan.compile()?;
@@ -78,22 +81,26 @@ pub(super) fn supervise_by<S: PlanSource>(
     let in_kernel = plan.kernel.clone().unwrap_or_default();
     let interests = interests(&table, plan.ports.len());
     let mut interfaces = PortInterfaces::of(site, &plan, &in_kernel, &interests);
-    interfaces.begin();
-    let mut kernel = InKernel::start(in_kernel, interfaces, &voice).map_err(RunError::Kernel)?;
+    // After the ports are open, which may set interfaces up, and before the first frame is routed.
+    interfaces.start_counting();
+    let mut kernel = InKernel::start(in_kernel, interfaces, &notices).map_err(RunError::Kernel)?;
     let engine = Engine::new(ports, Arc::new(table), &plan.routes)?;
     let layout = Arc::clone(engine.layout());
     if options.process.lock_memory
         && let Some(notice) = realtime::lock_memory()
     {
-        voice.say(notice);
+        notices.send(notice);
     }
     let outbox = NoticeOutbox::new().map_err(os("making an eventfd"))?;
     let mailbox = WorkerMailbox::new().map_err(os("making an eventfd"))?;
+    // The worker drops its end when it ends, also by a panic: the control thread polls the other
+    // one.
     let (alive, hangs_up) = UnixStream::pair().map_err(os("making a socket pair"))?;
     let remarks = engine.remarks();
     if !remarks.is_empty() {
-        voice.say(Notice::PortRemarks { remarks });
+        notices.send(Notice::PortRemarks { remarks });
     }
+    // The last step that can fail: what it does, such as emptying a log, cannot be undone.
     site.start()?;
     let (engine, ended, asked_by, reading) = std::thread::scope(|scope| {
         let worker = Worker {
@@ -115,7 +122,7 @@ pub(super) fn supervise_by<S: PlanSource>(
                 worker.work()
             })
             .map_err(os("starting the worker"))?;
-        // Whatever happens to this thread, the join must not wait for the worker for ever.
+        // Stops the worker even if this thread panics, so that the scope's join cannot hang.
         let _stop = StopAtEnd(&mailbox);
         let mut server = socket.map(ControlServer::new);
         let has_ended = || thread.is_finished();
@@ -130,27 +137,28 @@ pub(super) fn supervise_by<S: PlanSource>(
                 has_ended: &has_ended,
             },
             &mut kernel,
-            &voice,
+            &notices,
         );
         running.manager = manager;
-        running.say_ready(
+        running.report_ready(
             server.as_ref().map(ControlServer::path),
             metrics.as_ref().map(MetricsServer::address),
         );
         let mut control = ControlThread::new(running);
         let asked_by = control.serve(signals, &mut server, &hangs_up);
-        control.tell_stopping();
+        control.notify_stopping();
         if let Some(reason) = asked_by {
-            voice.say(Notice::Ending { reason });
+            notices.send(Notice::Ending { reason });
         }
-        // Before the worker stops: after that, no port takes the frames that come in.
+        // Read the interfaces first: frames that arrive after the worker has stopped reach no port,
+        // and would count as not asked for.
         let reading = kernel.interfaces.read();
         mailbox.send(WorkerMessage::Stop(DRAIN_TIMEOUT));
         let joined = thread.join();
         if let Some(server) = server {
             server.finish(DRAIN_TIMEOUT);
         }
-        voice.relay(&outbox, |notice| kernel.interfaces.complete(notice));
+        notices.relay(&outbox, |notice| kernel.interfaces.complete(notice));
         let (engine, ended) = joined.map_err(|_| RunError::WorkerDied)?;
         Ok::<_, RunError>((engine, ended, asked_by, reading))
     })?;
@@ -178,7 +186,7 @@ pub(super) fn supervise_by<S: PlanSource>(
         (WorkerEnd::Stopped, reason) => reason.unwrap_or(EndReason::Request),
     };
     if asked_by.is_none() {
-        voice.say(Notice::Ending { reason });
+        notices.send(Notice::Ending { reason });
     }
     Ok(RunSummary {
         remarks,

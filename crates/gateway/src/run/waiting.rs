@@ -74,7 +74,7 @@ impl CommonSet {
         };
         let ready = self.set.wait(timeout)?;
         if self.others.take() == 0 && !others.is_always_ready() {
-            others.nothing();
+            others.clear_ready();
         } else {
             others.collect(Some(Duration::ZERO))?;
         }
@@ -178,7 +178,7 @@ impl WorkerWait {
     ///
     /// # Errors
     /// Those of epoll_wait(2) and epoll_ctl(2), or of ppoll(2).
-    pub(crate) fn for_work(
+    pub(crate) fn wait_for_work(
         &mut self,
         bell: RawFd,
         engine: &Engine,
@@ -211,7 +211,7 @@ impl WorkerWait {
         Ok(ready? > 0)
     }
 
-    /// Marks the halves to skip after [`WorkerWait::for_work`]: the engine's next step skips
+    /// Marks the halves to skip after [`WorkerWait::wait_for_work`]: the engine's next step skips
     /// receiving halves that wait for nothing but a descriptor that is not ready, and members of
     /// the common set that have neither an event nor a deadline that has passed.
     pub(crate) fn skip_idle(&self, engine: &mut Engine, now: Nanos) {
@@ -221,7 +221,7 @@ impl WorkerWait {
             place += 1;
             let common = self.common.as_ref();
             match common.and_then(|common| common.member(half)) {
-                Some(member) => !member.has_some() && half.deadline().is_none_or(|at| at > now),
+                Some(member) => !member.has_events() && half.deadline().is_none_or(|at| at > now),
                 None => half.wait().fd.is_some() && !ready && half.deadline().is_none(),
             }
         });
@@ -230,8 +230,8 @@ impl WorkerWait {
     /// Waits until there may be space for a frame that is held, at most for `timeout`.
     ///
     /// # Errors
-    /// As [`WorkerWait::for_work`].
-    pub(crate) fn for_room(&mut self, engine: &Engine, timeout: Duration) -> io::Result<()> {
+    /// As [`WorkerWait::wait_for_work`].
+    pub(crate) fn wait_for_room(&mut self, engine: &Engine, timeout: Duration) -> io::Result<()> {
         self.places.clear();
         for half in engine.sending() {
             self.places.add(watch(half.wait()));
@@ -361,7 +361,9 @@ mod tests {
         let mut waiting = WorkerWait::new();
         let mut round = |now: Nanos| {
             let moment = Some(Duration::from_millis(1));
-            let ready = waiting.for_work(bell.as_raw_fd(), &engine, moment).unwrap();
+            let ready = waiting
+                .wait_for_work(bell.as_raw_fd(), &engine, moment)
+                .unwrap();
             if ready {
                 waiting.skip_idle(&mut engine, now);
                 engine.step(now);
@@ -388,7 +390,11 @@ mod tests {
         far[0].write_all(b"x").unwrap();
         far[2].write_all(b"x").unwrap();
         let work = |waiting: &mut WorkerWait, engine: &mut Engine| {
-            assert!(waiting.for_work(bell.as_raw_fd(), engine, None).unwrap());
+            assert!(
+                waiting
+                    .wait_for_work(bell.as_raw_fd(), engine, None)
+                    .unwrap()
+            );
             waiting.skip_idle(engine, 6);
             engine.step(6);
         };
@@ -425,7 +431,11 @@ mod tests {
         let (bell, _ringer) = UnixStream::pair().unwrap();
         far[2].write_all(b"x").unwrap();
         let mut waiting = WorkerWait::new();
-        assert!(waiting.for_work(bell.as_raw_fd(), &engine, None).unwrap());
+        assert!(
+            waiting
+                .wait_for_work(bell.as_raw_fd(), &engine, None)
+                .unwrap()
+        );
         waiting.skip_idle(&mut engine, 0);
         assert_eq!(engine.step(0).frames, 1);
         let counts = || -> Vec<usize> { asked.iter().map(|n| n.load(Ordering::Relaxed)).collect() };
@@ -444,12 +454,12 @@ mod tests {
         let moment = Duration::from_millis(1);
         let mut wait = || {
             waiting
-                .for_work(bell.as_raw_fd(), &engine, Some(moment))
+                .wait_for_work(bell.as_raw_fd(), &engine, Some(moment))
                 .unwrap()
         };
         assert!(!wait());
         ringer.write_all(b"!").unwrap();
         assert!(wait());
-        waiting.for_room(&engine, moment).unwrap();
+        waiting.wait_for_room(&engine, moment).unwrap();
     }
 }

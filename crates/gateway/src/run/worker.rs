@@ -6,7 +6,7 @@ use super::mailbox::{WorkerMailbox, WorkerMessage};
 use super::spin::WorkerSpin;
 use super::waiting::WorkerWait;
 use crate::notice::{LinkSource, Notice, NoticeOutbox};
-use engine::{HalfEvent, StepResult};
+use engine::{PortEvent, StepResult};
 use frame::Nanos;
 use port::PollReceive;
 use std::os::unix::net::UnixStream;
@@ -53,34 +53,40 @@ impl Worker<'_> {
     pub(crate) fn work(mut self) -> (Engine, WorkerEnd) {
         let mut waiting = WorkerWait::new();
         let mut spin = WorkerSpin::of_this_thread();
+        // Consecutive wake-ups that brought nothing; see `IDLE_WAKEUPS`.
         let mut idle = 0;
+        // The number of frames that ports held after the last step: a change of it is progress.
         let mut held = 0;
+        // A wait that fails once fails again at once: one notice for each run is enough.
         let mut warned = false;
-        let mut read = None;
-        // The end of the last wait.
+        // The time that the last successful spin or wait has read, so that the clock is not read
+        // again before the step that follows.
+        let mut spun = None;
         let mut woken = None;
         let ended = loop {
-            // A worker that returns from `look_out` has checked for messages a moment ago, and has
-            // a frame.
-            if read.is_none() && self.mailbox.is_waiting() {
+            // After a successful spin the mailbox was checked a moment ago and a frame is pending,
+            // so the frame goes first.
+            if spun.is_none() && self.mailbox.is_waiting() {
                 idle = 0;
+                // Handling messages takes time: the end of the wait is not the present any more.
                 woken = None;
-                if let Some(time) = self.read_mail(&mut waiting) {
+                if let Some(time) = self.drain_mailbox(&mut waiting) {
                     self.drain(&mut waiting, time);
                     break WorkerEnd::Stopped;
                 }
             }
-            let now = read.take().or(woken.take());
+            let now = spun.take().or(woken.take());
             let now = now.unwrap_or_else(|| self.clock.now());
             let step = self.engine.step(now);
             if step.events {
-                self.tell_events();
+                self.forward_events();
                 // A run until the end of a log needs a port that can send the log's frames.
                 if !self.until_end.is_empty() && self.engine.leads_nowhere() {
                     break WorkerEnd::Failed;
                 }
             }
             if step.more {
+                // A port has more frames than one batch: no wait, and no check for an end.
                 idle = 0;
                 continue;
             }
@@ -89,14 +95,14 @@ impl Worker<'_> {
                 if step.frames > 0 {
                     continue;
                 }
-                if let Some(ended) = self.is_over(&step) {
+                if let Some(ended) = self.find_end(&step) {
                     break ended;
                 }
             }
             let busy = self.engine.receiving().any(PollReceive::is_busy);
-            if busy && spin.goes_on(now) {
+            if busy && spin.may_continue(now) {
                 idle = 0;
-                read = self.look_out(step.deadline);
+                spun = self.spin(step.deadline);
                 continue;
             }
             idle = if step.frames > 0 || step.held != held {
@@ -113,21 +119,25 @@ impl Worker<'_> {
                 Duration::from_nanos(ahead)
             });
             let timeout = match timeout {
-                Some(time) if busy => Some(time.min(spin.wait())),
-                None if busy => Some(spin.wait()),
+                Some(time) if busy => Some(time.min(spin.wait_time())),
+                None if busy => Some(spin.wait_time()),
                 time => time,
             };
             if timeout == Some(Duration::ZERO) {
+                // A deadline has passed meanwhile: the step is due, and a system call is not
+                // needed.
                 continue;
             }
             if timeout.is_some() {
                 // A wake-up by a deadline is work to do, not an idle wake-up.
                 idle = 0;
             }
+            // Only the wait itself counts as time for other threads, so the clock is read just
+            // before it; without a busy port nothing is recorded.
             let from = if busy { self.clock.now() } else { now };
-            let waited = waiting.for_work(self.mailbox.bell(), &self.engine, timeout);
+            let waited = waiting.wait_for_work(self.mailbox.bell(), &self.engine, timeout);
             if busy {
-                spin.waited(from, self.clock.now());
+                spin.record_wait(from, self.clock.now());
             }
             // A run that ends on its own checks every port before it ends.
             if matches!(waited, Ok(true)) && self.until_end.is_empty() {
@@ -156,7 +166,7 @@ impl Worker<'_> {
     /// most some checks old: reading the clock costs more than a check, and would come between a
     /// frame and its step. Returns `None` if a half has news at once, or cannot report (most
     /// cannot).
-    fn look_out(&mut self, deadline: Option<Nanos>) -> Option<Nanos> {
+    fn spin(&mut self, deadline: Option<Nanos>) -> Option<Nanos> {
         let mut read = None;
         for _ in 0..ROUNDS {
             // Messages are not urgent.
@@ -181,7 +191,7 @@ impl Worker<'_> {
     /// Returns the result if the run has come to its end on its own. It ends only after all frames
     /// that came in have also left: ports may hold more than they can flush (frames that wait for
     /// their bus), and a frame that has just been sent can be due at another port of this gateway.
-    fn is_over(&self, step: &StepResult) -> Option<WorkerEnd> {
+    fn find_end(&self, step: &StepResult) -> Option<WorkerEnd> {
         let due = step.deadline.is_some_and(|at| at <= self.clock.now());
         if step.held > 0 || due {
             return None;
@@ -201,7 +211,7 @@ impl Worker<'_> {
 
     /// Handles the control thread's requests. Returns the time for an orderly end, if one was
     /// requested.
-    fn read_mail(&mut self, waiting: &mut WorkerWait) -> Option<Duration> {
+    fn drain_mailbox(&mut self, waiting: &mut WorkerWait) -> Option<Duration> {
         let mut stop = None;
         while let Some(message) = self.mailbox.take() {
             // A requester that has gone away misses nothing.
@@ -222,20 +232,20 @@ impl Worker<'_> {
     }
 
     /// Notifies the control thread of events of ports: never for every frame.
-    fn tell_events(&mut self) {
+    fn forward_events(&mut self) {
         let outbox = self.outbox;
         self.engine.events(|event| match event {
-            HalfEvent::Failed { port, why } => outbox.push(Notice::PortFailed {
+            PortEvent::Failed { port, why } => outbox.push(Notice::PortFailed {
                 port: port.to_owned(),
                 why: why.to_owned(),
             }),
-            HalfEvent::Recovered { port } => outbox.push(Notice::PortRecovered {
+            PortEvent::Recovered { port } => outbox.push(Notice::PortRecovered {
                 port: port.to_owned(),
             }),
-            HalfEvent::Alarm { port, what } => outbox.push(Notice::PortRemarks {
+            PortEvent::Alarm { port, what } => outbox.push(Notice::PortRemarks {
                 remarks: vec![format!("{port}: {what}")],
             }),
-            HalfEvent::Link { port, before, now } => outbox.push(Notice::Link {
+            PortEvent::Link { port, before, now } => outbox.push(Notice::Link {
                 port: port.to_owned(),
                 interface: None,
                 before,
@@ -252,7 +262,7 @@ impl Worker<'_> {
         loop {
             let step = self.engine.flush(self.clock.now());
             if step.events {
-                self.tell_events();
+                self.forward_events();
             }
             let left = end.saturating_duration_since(Instant::now());
             if step.held == 0 || left.is_zero() {
@@ -264,7 +274,7 @@ impl Worker<'_> {
             // At least one nap, at most ten: a port that is always ready and has no space is asked
             // again soon, and not for ever.
             let pause = ahead.unwrap_or(left).clamp(NAP, 10 * NAP).min(left);
-            if waiting.for_room(&self.engine, pause).is_err() {
+            if waiting.wait_for_room(&self.engine, pause).is_err() {
                 std::thread::sleep(NAP);
             }
         }

@@ -1,6 +1,5 @@
 //! The layout of the mapping, byte for byte (`kmod/bitcan/bitcan.h`).
 
-use super::mapped::MappedOptions;
 use super::types::{BitcanEvent, BitcanStamp, TimedFrame};
 use crate::can::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
 use crate::memory::WORD;
@@ -178,6 +177,24 @@ pub(super) fn stamp(words: &[u64; ENTRY]) -> Option<BitcanStamp> {
         node: u16::from_ne_bytes([node_low, node_high]),
         event,
     })
+}
+
+/// The settings with which a mapped controller takes part in its bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MappedOptions<'a> {
+    /// The version of the registers that the caller knows.
+    pub version: u32,
+    /// Bit rate, bit/s.
+    pub bitrate: u32,
+    /// Bit rate of the data phase, bit/s; `None`: classic frames only.
+    pub data_bitrate: Option<u32>,
+    /// Whether to send nothing, not even acknowledgements.
+    pub listen_only: bool,
+    /// Whether to try each frame only once.
+    pub one_shot: bool,
+    /// ID and mask of each acceptance filter, as `struct can_filter`; an empty list: all frames. At
+    /// most 16.
+    pub filters: &'a [(u32, u32)],
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! registers.
 
 use super::ioctl;
-use super::layout::BitcanControl;
+use super::layout::{BitcanControl, MappedOptions};
 use super::types::ControllerError as Error;
 use crate::memory::{MappedPage, WORD};
 use crate::{Errno, tsc};
@@ -19,24 +19,6 @@ const RANG: usize = 80;
 /// Positions of `changes` and `seen`.
 const CHANGES: usize = 0;
 const SEEN: usize = 72;
-
-/// The settings with which a mapped controller takes part in its bus.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MappedOptions<'a> {
-    /// The version of the registers that the caller knows.
-    pub version: u32,
-    /// Bit rate, bit/s.
-    pub bitrate: u32,
-    /// Bit rate of the data phase, bit/s; `None`: classic frames only.
-    pub data_bitrate: Option<u32>,
-    /// Whether to send nothing, not even acknowledgements.
-    pub listen_only: bool,
-    /// Whether to try each frame only once.
-    pub one_shot: bool,
-    /// ID and mask of each acceptance filter, as `struct can_filter`; an empty list: all frames. At
-    /// most 16.
-    pub filters: &'a [(u32, u32)],
-}
 
 /// An open mapped controller. Closing it, also when the process ends, takes it off the bus.
 pub struct MappedController {

@@ -11,7 +11,8 @@ mod napi;
 mod tester;
 mod types;
 
-pub use mapped::{MappedController, MappedOptions, REGISTERS};
+pub use layout::MappedOptions;
+pub use mapped::{MappedController, REGISTERS};
 pub use napi::tell_napi;
 pub use tester::BitcanTester;
 pub use types::{

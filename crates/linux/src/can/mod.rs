@@ -10,6 +10,8 @@ mod frames;
 pub mod layout;
 mod socket;
 
+use frame::{ErrorState, FrameRef};
+
 pub use error::{OpenError, SocketObstacle};
 pub use frames::{ArrivedFrame, FrameOptions, FrameSocket, MOST_ARRIVALS};
 pub use socket::{
@@ -24,6 +26,24 @@ pub mod error_class {
     pub const BUS_OFF: u32 = libc::CAN_ERR_BUSOFF;
     /// The controller takes part in the communication again.
     pub const RESTARTED: u32 = libc::CAN_ERR_RESTARTED;
+}
+
+/// Returns the error state that an error frame reports with [`error_class::CONTROLLER`], if it
+/// reports one. Bus-off is a class of its own.
+#[must_use]
+pub fn reported_state(error_frame: FrameRef<'_>) -> Option<ErrorState> {
+    if error_frame.id().raw() & error_class::CONTROLLER == 0 {
+        return None;
+    }
+    // The worst first: a frame can report both counters.
+    let trouble = error_frame.data().get(1).copied().unwrap_or(0);
+    [
+        (controller_trouble::PASSIVE, ErrorState::Passive),
+        (controller_trouble::WARNING, ErrorState::Warning),
+        (controller_trouble::ACTIVE, ErrorState::Active),
+    ]
+    .into_iter()
+    .find_map(|(bits, state)| (trouble & bits != 0).then_some(state))
 }
 
 /// Meanings of byte 1 of an error frame, as bits, where its ID has [`error_class::CONTROLLER`]

@@ -1,6 +1,7 @@
 //! The mapped area of an open file, word by word (`struct canchar_area`).
 
 use super::{SLOT, SLOTS};
+use frame::ErrorState;
 
 /// Byte offsets. Each is that of a word of 64 bits; most words have two registers of 32.
 pub mod at {
@@ -69,41 +70,12 @@ pub const fn both(one: u32, two: u32) -> u64 {
     (high as u64) << 32 | low as u64
 }
 
-/// `CANCHAR_STATE_…`: the state of the controller.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CharState {
-    /// Off the bus.
-    Stopped,
-    /// Error active.
-    Active,
-    /// One of its error counters has reached 96.
-    Warning,
-    /// Error passive.
-    Passive,
-    /// Bus-off.
-    BusOff,
-}
-
-impl CharState {
-    /// Converts the register; an unknown value counts as stopped.
-    #[inline]
-    #[must_use]
-    pub const fn of(register: u32) -> Self {
-        match register {
-            1 => Self::Active,
-            2 => Self::Warning,
-            3 => Self::Passive,
-            4 => Self::BusOff,
-            _ => Self::Stopped,
-        }
-    }
-
-    /// Returns whether the controller sends and receives frames.
-    #[inline]
-    #[must_use]
-    pub const fn passes(self) -> bool {
-        !matches!(self, Self::Stopped | Self::BusOff)
-    }
+/// Returns the controller's state from the register at [`at::STATE`] (`CANCHAR_STATE_…`); `None`
+/// while it is stopped, and for an unknown value.
+#[inline]
+#[must_use]
+pub fn error_state(register: u32) -> Option<ErrorState> {
+    ErrorState::from_number(register.checked_sub(1)?)
 }
 
 /// A mapped area; tests use one in memory.
@@ -112,4 +84,16 @@ pub trait MappedArea {
     fn get(&self, at: usize) -> u64;
     /// Writes a word; a reader that sees it also sees earlier writes.
     fn set(&self, at: usize, word: u64);
+
+    /// Returns the state of the controller; `None` while it is stopped.
+    #[inline]
+    fn state(&self) -> Option<ErrorState> {
+        error_state(first(self.get(at::STATE)))
+    }
+
+    /// Returns whether the controller sends and receives frames.
+    #[inline]
+    fn is_on_bus(&self) -> bool {
+        self.state().is_some_and(ErrorState::is_on_bus)
+    }
 }

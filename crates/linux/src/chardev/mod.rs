@@ -6,13 +6,13 @@ mod ioctl;
 mod layout;
 mod receive;
 
-pub use area::{CharState, MappedArea};
+pub use area::MappedArea;
 pub use layout::AREA;
 pub use receive::{ImpossibleCount, LostFrames, ReceiveQueue, SlotContents};
 
 use crate::Errno;
 use crate::memory::{MappedPage, WORD};
-use area::{at, first};
+use area::at;
 use frame::wire::BitRate;
 use layout::{RawControl, RawFilters, VERSION};
 use rustix::fs::{SeekFrom, seek};
@@ -227,7 +227,7 @@ impl CharDevice {
     /// # Errors
     /// The device does not answer.
     pub fn bit_rate(&self) -> Result<Option<BitRate>, Errno> {
-        let runs = CharState::of(first(self.get(at::STATE))).passes();
+        let runs = self.is_on_bus();
         let control = self.info()?.control.filter(|_| runs);
         Ok(control.and_then(|c| BitRate::new(c.bitrate, c.data_bitrate).ok()))
     }

@@ -1,6 +1,7 @@
 //! The data that a CAN driver reports about its controller (`uapi/linux/can/netlink.h`).
 
 use crate::netlink::{inner, number};
+use frame::ErrorState;
 use frame::wire::BitRate;
 
 const IFLA_CAN_BITTIMING: u16 = 1;
@@ -68,17 +69,11 @@ impl ControllerCounters {
     }
 }
 
-/// `enum can_state`.
+/// The state of a controller: `enum can_state`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ControllerState {
-    /// TEC and REC below 96.
-    ErrorActive,
-    /// One of them at 96 or more.
-    ErrorWarning,
-    /// One of them at 128 or more.
-    ErrorPassive,
-    /// TEC above 255: the controller takes no part in the communication.
-    BusOff,
+    /// Switched on, with this error state.
+    Started(ErrorState),
     /// Switched off.
     Stopped,
     /// Asleep.
@@ -96,15 +91,9 @@ pub(super) fn controller(data: &[u8]) -> (Option<BitRate>, Option<ControllerStat
 }
 
 fn state(number: u32) -> Option<ControllerState> {
-    use ControllerState::{BusOff, ErrorActive, ErrorPassive, ErrorWarning, Sleeping, Stopped};
-    [
-        ErrorActive,
-        ErrorWarning,
-        ErrorPassive,
-        BusOff,
-        Stopped,
-        Sleeping,
-    ]
-    .get(number as usize)
-    .copied()
+    match number {
+        4 => Some(ControllerState::Stopped),
+        5 => Some(ControllerState::Sleeping),
+        _ => ErrorState::from_number(number).map(ControllerState::Started),
+    }
 }

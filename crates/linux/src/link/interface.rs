@@ -171,6 +171,7 @@ pub(super) fn link(body: &[u8]) -> Result<NetLink, MalformedMessage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frame::ErrorState;
     use proptest::prelude::*;
 
     fn wrapped(kind: u16, value: &[u8]) -> Vec<u8> {
@@ -227,7 +228,7 @@ mod tests {
             kind: "can".to_owned(),
             queue: Some(10),
             bit_rate: Some(BitRate::new(500_000, Some(2_000_000)).unwrap()),
-            state: Some(ControllerState::BusOff),
+            state: Some(ControllerState::Started(ErrorState::BusOff)),
             errors: Some(ErrorCounters {
                 transmit: 0x0102,
                 receive: 0x0304,

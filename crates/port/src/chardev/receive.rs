@@ -6,10 +6,10 @@ use crate::{
     FrameInterest, LinkState, PollReceive, PortError, PortWait, Receive, ReceiveStamp,
     ReceivedFrame, RxCounters, RxReport, StampSource,
 };
-use frame::Nanos;
+use frame::{ErrorState, Nanos};
 use linux::can::layout::{FD_SIZE, decode};
-use linux::chardev::area::{at, first, second};
-use linux::chardev::{CharState, LostFrames, ReceiveQueue};
+use linux::chardev::area::{at, error_state, first, second};
+use linux::chardev::{LostFrames, ReceiveQueue};
 use std::sync::Arc;
 
 /// Returns the number of frames that found no room, in the queue and in the controller's own FIFO.
@@ -25,7 +25,7 @@ pub(super) struct CharDevReceive {
     queue: ReceiveQueue,
     /// The last known value of the driver's count.
     changes: u32,
-    state: CharState,
+    state: Option<ErrorState>,
     error_frames: bool,
     counters: RxCounters,
 }
@@ -37,7 +37,7 @@ impl CharDevReceive {
             shared,
             queue: ReceiveQueue::from_now(&*line),
             changes: second(line.get(at::STATE)),
-            state: CharState::of(first(line.get(at::STATE))),
+            state: line.state(),
             line,
             generation,
             error_frames: false,
@@ -53,7 +53,7 @@ impl CharDevReceive {
         (self.line, self.generation) = self.shared.line();
         self.queue = ReceiveQueue::from_start(&*self.line);
         self.changes = second(self.line.get(at::STATE));
-        self.state = CharState::of(first(self.line.get(at::STATE)));
+        self.state = self.line.state();
         self.counters.reopened += 1;
     }
 
@@ -88,11 +88,12 @@ impl CharDevReceive {
     fn look(&mut self, now: Nanos, found: bool) -> bool {
         let word = self.line.get(at::STATE);
         let news = second(word) != self.changes;
-        let before = std::mem::replace(&mut self.state, CharState::of(first(word)));
+        let before = std::mem::replace(&mut self.state, error_state(first(word)));
         self.changes = second(word);
         // A restart, or another program has started it again.
-        self.counters.reopened += u64::from(!before.passes() && self.state.passes());
-        if self.state == CharState::Stopped && !found && !self.line.is_there() {
+        let is_on_bus = |state: Option<ErrorState>| state.is_some_and(ErrorState::is_on_bus);
+        self.counters.reopened += u64::from(!is_on_bus(before) && is_on_bus(self.state));
+        if self.state.is_none() && !found && !self.line.is_there() {
             self.shared.lose(now);
         }
         news
@@ -106,7 +107,7 @@ impl Receive for CharDevReceive {
         budget: usize,
         take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
-        self.shared.try_again(now);
+        self.shared.retry(now);
         if self.generation != self.shared.generation() {
             self.take_up();
         }
@@ -135,7 +136,7 @@ impl Receive for CharDevReceive {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        self.shared.next_look()
+        self.shared.next_check()
     }
 
     fn counters(&self) -> RxCounters {
@@ -151,7 +152,7 @@ impl Receive for CharDevReceive {
     }
 
     fn is_up(&self) -> bool {
-        !self.shared.is_gone() && CharState::of(first(self.line.get(at::STATE))).passes()
+        !self.shared.is_gone() && self.line.is_on_bus()
     }
 
     fn link(&self) -> LinkState {

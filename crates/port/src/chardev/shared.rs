@@ -3,8 +3,7 @@
 use super::line::DeviceLine;
 use crate::{FrameInterest, InterestIds, LinkState, PortError, RawFilter};
 use frame::Nanos;
-use linux::chardev::area::{at, first};
-use linux::chardev::{CharState, MOST_FILTERS};
+use linux::chardev::MOST_FILTERS;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,7 +28,7 @@ pub(super) struct SharedDevice {
     /// Number of times that the device was opened again.
     generation: AtomicU32,
     gone: AtomicBool,
-    next_look: AtomicU64,
+    next_check: AtomicU64,
     news: AtomicBool,
 }
 
@@ -64,7 +63,7 @@ impl SharedDevice {
             }),
             generation: AtomicU32::new(0),
             gone: AtomicBool::new(false),
-            next_look: AtomicU64::new(0),
+            next_check: AtomicU64::new(0),
             news: AtomicBool::new(true),
         })
     }
@@ -96,7 +95,7 @@ impl SharedDevice {
             return;
         }
         slow.pause = SHORTEST;
-        self.next_look.store(now.saturating_add(SHORTEST), Relaxed);
+        self.next_check.store(now.saturating_add(SHORTEST), Relaxed);
         let remark = format!(
             "{} is gone: frames for it are refused until it is back",
             self.device
@@ -106,11 +105,11 @@ impl SharedDevice {
     }
 
     /// Looks for a device that is gone, after a sensible pause; returns whether it is there.
-    pub(super) fn try_again(&self, now: Nanos) -> bool {
+    pub(super) fn retry(&self, now: Nanos) -> bool {
         if !self.is_gone() {
             return true;
         }
-        if now < self.next_look.load(Relaxed) {
+        if now < self.next_check.load(Relaxed) {
             return false;
         }
         let mut slow = self.slow();
@@ -121,7 +120,7 @@ impl SharedDevice {
         });
         let Some(line) = opened else {
             slow.pause = (2 * slow.pause).min(LONGEST);
-            self.next_look
+            self.next_check
                 .store(now.saturating_add(slow.pause), Relaxed);
             return false;
         };
@@ -133,8 +132,8 @@ impl SharedDevice {
         true
     }
 
-    pub(super) fn next_look(&self) -> Option<Nanos> {
-        self.is_gone().then(|| self.next_look.load(Relaxed))
+    pub(super) fn next_check(&self) -> Option<Nanos> {
+        self.is_gone().then(|| self.next_check.load(Relaxed))
     }
 
     /// Returns whether the link has changed since the last call.
@@ -160,13 +159,8 @@ impl SharedDevice {
         if self.is_gone() {
             return LinkState::Gone;
         }
-        match CharState::of(first(self.slow().line.get(at::STATE))) {
-            CharState::Stopped => LinkState::Down,
-            CharState::Active => LinkState::Up,
-            CharState::Warning => LinkState::ErrorWarning,
-            CharState::Passive => LinkState::ErrorPassive,
-            CharState::BusOff => LinkState::BusOff,
-        }
+        let state = self.slow().line.state();
+        state.map_or(LinkState::Down, LinkState::from)
     }
 
     pub(super) fn remarks(&self) -> Vec<String> {

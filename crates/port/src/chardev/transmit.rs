@@ -9,8 +9,8 @@ use crate::{
 use frame::{FrameRef, Kind, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, encode};
+use linux::chardev::SLOTS;
 use linux::chardev::area::{FRAME_FD, TX_PENDING, at, both, first, second};
-use linux::chardev::{CharState, SLOTS};
 use std::sync::Arc;
 
 /// Maximum time until the end of a frame's transmission is noticed when nothing else happens, ns.
@@ -153,8 +153,7 @@ impl Transmit for CharDevTransmit {
         if self.generation != self.shared.generation() {
             self.take_up();
         }
-        let up = CharState::of(first(self.line.get(at::STATE))).passes();
-        if !up || self.shared.is_gone() {
+        if !self.line.is_on_bus() || self.shared.is_gone() {
             return Err(TransmitRefusal::Down);
         }
         if !self.has_room() {
@@ -211,7 +210,7 @@ impl Transmit for CharDevTransmit {
     }
 
     fn room(&self) -> usize {
-        if !CharState::of(first(self.line.get(at::STATE))).passes() || self.shared.is_gone() {
+        if !self.line.is_on_bus() || self.shared.is_gone() {
             // The half refuses frames for another reason.
             return usize::MAX;
         }

@@ -6,16 +6,18 @@
 //! frames the bus is free for as long as this process takes. A frame that the driver has is not
 //! called back: a higher-priority frame waits for at most that one.
 
-use super::registry;
 use frame::{Frame, FrameRef, Nanos};
 use linux::Errno;
-use linux::can::{FrameOptions, FrameSocket, MOST_ARRIVALS, OpenError};
+use linux::can::{
+    FrameOptions, FrameSocket, MOST_ARRIVALS, OpenError, error_class, reported_state,
+};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use vcontroller::{ConfinementState, NextFrame, VirtualController};
+use vcontroller::{ErrorState, NextFrame, VirtualController};
+use virtio::FIRST_OTHER;
 
 /// Interval at which the interface is checked when no event reports a change, ns.
 const LOOK: Nanos = 100_000_000;
@@ -26,14 +28,11 @@ const APART: Nanos = 40_000;
 /// Time after which a frame is offered again for which the interface's queue had no room, ns.
 const AGAIN: Nanos = 1_000_000;
 
-/// `CAN_ERR_CRTL`, `CAN_ERR_BUSOFF`, `CAN_ERR_RESTARTED`, and bits of `data[1]` with the first
-/// (include/uapi/linux/can/error.h).
-const CONTROLLER: u32 = 0x04;
-const BUS_OFF: u32 = 0x40;
-const RESTARTED: u32 = 0x100;
-const WARNING: u8 = 0x04 | 0x08;
-const PASSIVE: u8 = 0x10 | 0x20;
-const ACTIVE: u8 = 0x40;
+/// Event of a machine's device, in addition to the device's own events: the interface has received
+/// a frame, or has an error.
+pub(crate) const FRAMES: u8 = FIRST_OTHER;
+/// Event: the state of the interface must be checked.
+pub(crate) const TICK: u8 = FRAMES + 1;
 
 pub(crate) struct OnInterface {
     socket: FrameSocket,
@@ -101,12 +100,12 @@ impl OnInterface {
     ) -> R {
         // Frames that are left after another machine's turn in this step are still there in the
         // next step.
-        if came & 1 << registry::FRAMES != 0 && self.came_at != Some(now) {
+        if came & 1 << FRAMES != 0 && self.came_at != Some(now) {
             self.receive(now);
         }
         // The timer's steps and those of this clock are not the same: half an interval is near
         // enough.
-        let due = came & 1 << registry::TICK != 0 && now.saturating_add(LOOK / 2) >= self.look_at;
+        let due = came & 1 << TICK != 0 && now.saturating_add(LOOK / 2) >= self.look_at;
         if due || now >= self.look_at {
             self.look(now);
         }
@@ -125,8 +124,8 @@ impl OnInterface {
         } = self;
         let mut take = |frame: FrameRef<'_>, own: bool| {
             if frame.id().is_err() {
-                if let Some(state) = state_of(&frame) {
-                    set_state(controller, flying, state, now);
+                if let Some(state) = state_of(frame) {
+                    set_state(controller, flying, Some(state), now);
                 }
             } else if let Some(sent) = flying.take_if(|flying| own && is(&flying.frame, &frame)) {
                 controller.sent(&sent, now);
@@ -160,10 +159,10 @@ impl OnInterface {
         self.look_at = now.saturating_add(LOOK);
         let before = self.controller.state();
         let state = match self.socket.look() {
-            Ok(found) if found.is_usable() && before.passes() => before,
-            Ok(found) if found.is_usable() => ConfinementState::Active,
-            Ok(found) if found.up => ConfinementState::BusOff,
-            Ok(_) | Err(_) => ConfinementState::Stopped,
+            Ok(found) if found.is_usable() && before.is_some_and(ErrorState::is_on_bus) => before,
+            Ok(found) if found.is_usable() => Some(ErrorState::Active),
+            Ok(found) if found.up => Some(ErrorState::BusOff),
+            Ok(_) | Err(_) => None,
         };
         set_state(&mut self.controller, &mut self.flying, state, now);
         self.lost = self.socket.lost().unwrap_or(0);
@@ -229,33 +228,23 @@ fn is(sent: &Frame, came: &FrameRef<'_>) -> bool {
 fn set_state(
     controller: &mut VirtualController,
     flying: &mut Option<NextFrame>,
-    state: ConfinementState,
+    state: Option<ErrorState>,
     now: Nanos,
 ) {
     controller.set_state(state, now);
-    if !state.passes() {
+    if !state.is_some_and(ErrorState::is_on_bus) {
         *flying = None;
     }
 }
 
 /// Returns the state of the controller that an error frame reports, if it reports one.
-fn state_of(frame: &FrameRef<'_>) -> Option<ConfinementState> {
+fn state_of(frame: FrameRef<'_>) -> Option<ErrorState> {
     let class = frame.id().raw();
-    let bits = frame.data().get(1).copied().unwrap_or(0);
-    if class & BUS_OFF != 0 {
-        return Some(ConfinementState::BusOff);
+    if class & error_class::BUS_OFF != 0 {
+        Some(ErrorState::BusOff)
+    } else if class & error_class::RESTARTED != 0 {
+        Some(ErrorState::Active)
+    } else {
+        reported_state(frame)
     }
-    if class & RESTARTED != 0 {
-        return Some(ConfinementState::Active);
-    }
-    if class & CONTROLLER == 0 {
-        return None;
-    }
-    [
-        (PASSIVE, ConfinementState::Passive),
-        (WARNING, ConfinementState::Warning),
-        (ACTIVE, ConfinementState::Active),
-    ]
-    .into_iter()
-    .find_map(|(bit, state)| (bits & bit != 0).then_some(state))
 }

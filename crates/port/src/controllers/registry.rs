@@ -1,6 +1,6 @@
 //! The controllers of a gateway, the bus or interface of each, and the machines of its functions.
 
-use super::on_interface::OnInterface;
+use super::on_interface::{FRAMES, OnInterface, TICK};
 use crate::embedded::{BusIndex, BusWorld, SharedController};
 use crate::{PortError, PortOpener};
 use frame::Nanos;
@@ -8,16 +8,10 @@ use linux::events::{EventTrigger, SetMember};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use vcontroller::{FunctionCounters, VfNumber, VirtualController};
-use virtio::FIRST_OTHER;
 
 /// Maximum number of machines that share a controller.
 pub(crate) const MOST_FUNCTIONS: u8 = 32;
 
-/// Event of a machine's device, in addition to the device's own events: the interface has received
-/// a frame, or has an error.
-pub(crate) const FRAMES: u8 = FIRST_OTHER;
-/// Event: the state of the interface must be checked.
-pub(crate) const TICK: u8 = FRAMES + 1;
 /// Event: another machine's turn has produced frames or completions for this one.
 const NEWS: u8 = TICK + 1;
 
@@ -106,7 +100,7 @@ impl MachineFunction {
         for (number, events) in (0..).zip(lock(&self.all).iter()) {
             let vf = VfNumber(number);
             if vf != self.vf && controller.has_news(vf) {
-                events.stir(NEWS);
+                events.wake(NEWS);
             }
         }
     }

@@ -9,7 +9,7 @@
 //! its own, so that an interrupt from a terminal does not reach it, and it ignores SIGTERM.
 
 use super::backend::BackendError;
-use super::pci::silence;
+use super::registers::silence;
 use linux::link::SavedSettings;
 use linux::pci::{DeviceHeir, PciDevice, UIO_PCI_GENERIC, give_back};
 use std::fmt;

@@ -13,9 +13,11 @@
 mod backend;
 mod bitcan;
 mod card;
+mod find;
 mod halves;
 pub mod keeper;
 mod pci;
+mod registers;
 mod settings;
 
 pub use backend::{BackendError, BackendOptions};

@@ -2,11 +2,12 @@
 
 use super::backend::{BackendError, BackendOptions, FoundBackend, TakenController};
 use super::card::{CardOwners, OwnedCard};
+use super::registers::PciAccess;
 use crate::PortOpener;
-use controller::driven::cards::{self, CardModel, MODELS, model};
+use controller::driven::cards::{CardModel, MODELS, model};
 use controller::driven::{ControllerBackend, Lost};
-use controller::{Controller, Properties, Registers};
-use linux::pci::{DeviceClass, DeviceInterrupt, DeviceRegion, PciDevice, UIO_PCI_GENERIC};
+use controller::{Controller, Properties};
+use linux::pci::{DeviceClass, DeviceInterrupt, PciDevice, UIO_PCI_GENERIC};
 use std::sync::Arc;
 
 pub(super) fn find(
@@ -116,57 +117,5 @@ impl ControllerBackend for PciBackend {
 impl Drop for PciBackend {
     fn drop(&mut self) {
         self.controller.stop();
-    }
-}
-
-/// Stops all controllers of a card that has no driver, after the process that drove it has ended.
-pub(super) fn silence(address: &str) -> Result<(), BackendError> {
-    let (card, _) = PciDevice::find(address)?;
-    let DeviceClass { vendor, device } = card.class();
-    let model = model((vendor, device));
-    for (model, channel) in model
-        .into_iter()
-        .flat_map(|m| (0..m.channels).map(move |c| (m, c)))
-    {
-        // A channel that the card does not have does not answer.
-        model.open(&PciAccess(&card), channel)?.stop();
-    }
-    Ok(())
-}
-
-/// A card as Linux makes it accessible.
-struct PciAccess<'a>(&'a PciDevice);
-
-impl cards::CardAccess for PciAccess<'_> {
-    type Region = RegionWindow;
-    type Error = linux::pci::PciError;
-
-    fn region(&self, number: u8, first: usize, length: usize) -> Result<RegionWindow, Self::Error> {
-        let region = DeviceRegion::open(self.0, number, first + length)?;
-        Ok(RegionWindow { region, first })
-    }
-}
-
-/// Registers at an offset of a region.
-struct RegionWindow {
-    region: DeviceRegion,
-    first: usize,
-}
-
-impl Registers for RegionWindow {
-    fn read8(&mut self, offset: u32) -> u8 {
-        self.region.read8(self.first + offset as usize)
-    }
-
-    fn write8(&mut self, offset: u32, value: u8) {
-        self.region.write8(self.first + offset as usize, value);
-    }
-
-    fn read32(&mut self, offset: u32) -> u32 {
-        self.region.read32(self.first + offset as usize)
-    }
-
-    fn write32(&mut self, offset: u32, value: u32) {
-        self.region.write32(self.first + offset as usize, value);
     }
 }

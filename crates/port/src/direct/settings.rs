@@ -1,6 +1,7 @@
 //! `kind = "direct"`: a controller driven from user space.
 
-use super::backend::{BackendError, BackendOptions, FoundBackend, find};
+use super::backend::{BackendError, BackendOptions, FoundBackend};
+use super::find::find;
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::keys::{SLOW_DATA_PHASE, queue, restart, sample_point};
 use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};

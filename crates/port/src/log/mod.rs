@@ -20,6 +20,7 @@
 //! pause, and its own times count from there.
 
 mod due;
+mod lines;
 mod old_files;
 mod origin;
 mod output;

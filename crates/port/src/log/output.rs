@@ -1,5 +1,6 @@
 //! Destinations of the bytes of a log: a file, a stream, a named pipe.
 
+use super::lines::{first_line, whole_lines};
 use super::rotation::LogRotation;
 use frame::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -189,7 +190,7 @@ impl LogOutput {
                     *file = new;
                     *torn = false;
                     if let Some(rotation) = rotation {
-                        rotation.went_on(len);
+                        rotation.continue_from(len);
                     }
                 }
                 if let Some(rotation) = rotation {
@@ -204,12 +205,12 @@ impl LogOutput {
                         stalled => return Ok(stalled),
                     }
                     if let Some(rotation) = rotation {
-                        rotation.wrote(1);
+                        rotation.add_bytes(1);
                     }
                 }
                 let written = write_once(file, piece)?;
                 if let (WriteOutcome::Bytes(n), Some(rotation)) = (written, rotation) {
-                    rotation.wrote(n);
+                    rotation.add_bytes(n);
                 }
                 Ok(written)
             }
@@ -251,7 +252,7 @@ impl LogOutput {
             && file.set_len(end.saturating_sub(bytes as u64)).is_ok()
             && let Some(rotation) = rotation
         {
-            rotation.took_off(bytes);
+            rotation.remove_bytes(bytes);
         }
     }
 
@@ -393,37 +394,5 @@ fn is_ready(file: &File) -> io::Result<bool> {
         Ok(n) => Ok(n > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(e) => Err(e.into()),
-    }
-}
-
-/// Returns the length of the first line, with its end.
-fn first_line(bytes: &[u8]) -> usize {
-    let end = bytes.iter().position(|byte| *byte == b'\n');
-    end.map_or(bytes.len(), |at| at + 1)
-}
-
-/// Returns the beginning of `bytes` that has whole lines and at most `limit` bytes; if the first
-/// line is longer than that, returns that line.
-pub(super) fn whole_lines(bytes: &[u8], limit: usize) -> &[u8] {
-    if bytes.len() <= limit {
-        return bytes;
-    }
-    let (head, _) = bytes.split_at(limit);
-    let end = match head.iter().rposition(|byte| *byte == b'\n') {
-        Some(at) => at + 1,
-        None => first_line(bytes),
-    };
-    &bytes[..end]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_end_with_a_line() {
-        assert_eq!(whole_lines(b"ab\ncd\nef\n", 7), b"ab\ncd\n");
-        assert_eq!(whole_lines(b"ab\ncd\n", 7), b"ab\ncd\n");
-        assert_eq!(whole_lines(b"abcdefgh\ncd\n", 4), b"abcdefgh\n");
     }
 }

@@ -1,7 +1,7 @@
 //! A log that is divided into several files.
 
+use super::lines::whole_lines;
 use super::old_files::OldFiles;
-use super::output::whole_lines;
 use config::read::{self, by};
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape};
 use frame::Nanos;
@@ -178,20 +178,20 @@ impl LogRotation {
     }
 
     /// Notes that `bytes` bytes were written into the present file.
-    pub(super) const fn wrote(&mut self, bytes: usize) {
+    pub(super) const fn add_bytes(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes as u64);
     }
 
     /// Notes that the log continues in a file that has `bytes` bytes already, because another
     /// program has removed the present one.
-    pub(super) const fn went_on(&mut self, bytes: u64) {
+    pub(super) const fn continue_from(&mut self, bytes: u64) {
         self.bytes = bytes;
         self.begun = None;
         self.earlier = false;
     }
 
     /// Notes that `bytes` bytes were removed from its end.
-    pub(super) const fn took_off(&mut self, bytes: usize) {
+    pub(super) const fn remove_bytes(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes as u64);
     }
 

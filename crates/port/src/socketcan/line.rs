@@ -3,6 +3,7 @@
 use super::own::OwnSetup;
 use super::packet_filter::{not_own, program};
 use crate::RawFilter;
+use frame::ErrorState;
 use linux::can::{CanFilter, CanSocket, InterfaceState};
 use linux::link::{ControllerState, LinkSetup, NetLink, NetLinks, PreviousState};
 use linux::packet::{self, FrameProtocol};
@@ -42,7 +43,7 @@ pub(super) trait SocketLine: Send + Sync {
     /// Replaces the kernel's filters of the socket that receives.
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno>;
     /// Notes that the interface is in use again.
-    fn is_back(&self) {}
+    fn reset(&self) {}
     /// Returns whether a socket may lose its interface and report only that it is down.
     fn may_forget(&self) -> bool {
         false
@@ -140,7 +141,7 @@ impl SocketLine for PortSockets {
         }
         // The driver records bus-off before it makes the error frame, and turns the carrier off.
         let state = link.state?;
-        Some(state == ControllerState::BusOff || !link.running)
+        Some(state == ControllerState::Started(ErrorState::BusOff) || !link.running)
     }
 
     fn attach(&self, index: u32) -> Result<(), Errno> {
@@ -150,7 +151,7 @@ impl SocketLine for PortSockets {
         }
         if self.raw_receives || self.raw_sends {
             self.raw.attach(index)?;
-            self.is_back();
+            self.reset();
         }
         match &self.inlet {
             Some(inlet) => inlet.socket.attach(index, inlet.protocol),
@@ -220,7 +221,7 @@ impl SocketLine for PortSockets {
         self.raw.set_filters(&filters)
     }
 
-    fn is_back(&self) {
+    fn reset(&self) {
         if !self.raw_receives {
             // The next call on the socket would report that the interface was down, and no half
             // receives on this one.

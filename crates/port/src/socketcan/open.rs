@@ -89,12 +89,12 @@ impl<'a> OpeningPort<'a> {
             remarks: Vec::new(),
         };
         match opening.raw.look() {
-            Err(Errno::NODEV) if config.may_be_absent => opening.say_absent(),
+            Err(Errno::NODEV) if config.may_be_absent => opening.warn_absent(),
             Ok(there) => opening.set_up_interface(there.index)?,
             // The error is reported when the socket is attached.
             Err(_) => {}
         }
-        opening.say_without_bit_rate();
+        opening.warn_without_bit_rate();
         opening.set_up_raw()?;
         let ring = |errno| PortProblem::Ring(errno, name.clone());
         if matches!(opening.ways.receive, ReceiveBy::Ring | ReceiveBy::RingBusy) {
@@ -123,7 +123,7 @@ impl<'a> OpeningPort<'a> {
 
     /// Adds a remark that the interface is absent: a misspelt name looks the same as the name of an
     /// interface that comes later.
-    fn say_absent(&mut self) {
+    fn warn_absent(&mut self) {
         let absent = OpenError::attach(&self.config.interface, Errno::NODEV);
         self.remarks.push(format!(
             "{absent}; frames for it are refused until it comes"
@@ -131,7 +131,7 @@ impl<'a> OpeningPort<'a> {
     }
 
     /// Adds a remark if the controller has no bit rate yet: it can be opened, and stays down.
-    fn say_without_bit_rate(&mut self) {
+    fn warn_without_bit_rate(&mut self) {
         let name = &self.config.interface;
         let Ok(link) = NetLink::find(name) else {
             return;

@@ -3,7 +3,7 @@
 use super::line::SocketLine;
 use super::words::words;
 use crate::{LinkState, PortError, RawFilter};
-use frame::Nanos;
+use frame::{ErrorState, Nanos};
 use linux::Errno;
 use linux::can::{InterfaceState, OpenError};
 use std::collections::VecDeque;
@@ -38,14 +38,6 @@ impl SocketState {
     }
 }
 
-/// The error state of a controller that is not bus-off.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ErrorLevel {
-    Active,
-    Warning,
-    Passive,
-}
-
 /// The sockets of both halves, and the state of their interface.
 pub(super) struct SharedSockets {
     line: Box<dyn SocketLine>,
@@ -57,9 +49,9 @@ pub(super) struct SharedSockets {
     echo: AtomicBool,
     /// See [`SocketLine::is_local`].
     local: AtomicBool,
-    next_look: AtomicU64,
+    next_check: AtomicU64,
     reopened: AtomicU64,
-    /// [`ErrorLevel`], as the last error frame reported it.
+    /// [`ErrorState`] of a controller that is not bus-off, as the last error frame reported it.
     errors: AtomicU8,
     /// True if [`SharedSockets::link`] has changed since [`SharedSockets::take_news`].
     news: AtomicBool,
@@ -108,9 +100,9 @@ impl SharedSockets {
             mtu: AtomicUsize::new(link.mtu),
             echo: AtomicBool::new(link.echo),
             local: AtomicBool::new(local),
-            next_look: AtomicU64::new(0),
+            next_check: AtomicU64::new(0),
             reopened: AtomicU64::new(0),
-            errors: AtomicU8::new(ErrorLevel::Active as u8),
+            errors: AtomicU8::new(ErrorState::Active as u8),
             news: AtomicBool::new(true),
             slow: Mutex::new(SlowState {
                 index: link.index,
@@ -132,16 +124,20 @@ impl SharedSockets {
     /// comes back no longer has its old error counters.
     fn set_state(&self, state: SocketState) {
         if self.state.swap(state as u8, Relaxed) != state as u8 {
-            self.errors.store(ErrorLevel::Active as u8, Relaxed);
+            self.errors.store(ErrorState::Active as u8, Relaxed);
             self.news.store(true, Relaxed);
         }
     }
 
     /// Stores the error state that an error frame has reported.
-    pub(super) fn set_errors(&self, errors: ErrorLevel) {
+    pub(super) fn set_errors(&self, errors: ErrorState) {
         if self.errors.swap(errors as u8, Relaxed) != errors as u8 {
             self.news.store(true, Relaxed);
         }
+    }
+
+    fn errors(&self) -> Option<ErrorState> {
+        ErrorState::from_number(self.errors.load(Relaxed).into())
     }
 
     /// Returns whether [`SharedSockets::link`] has changed since the last call.
@@ -151,13 +147,7 @@ impl SharedSockets {
 
     pub(super) fn link(&self) -> LinkState {
         match self.state() {
-            SocketState::Up if self.errors.load(Relaxed) == ErrorLevel::Passive as u8 => {
-                LinkState::ErrorPassive
-            }
-            SocketState::Up if self.errors.load(Relaxed) == ErrorLevel::Warning as u8 => {
-                LinkState::ErrorWarning
-            }
-            SocketState::Up => LinkState::Up,
+            SocketState::Up => self.errors().map_or(LinkState::Up, LinkState::from),
             SocketState::Down => LinkState::Down,
             SocketState::BusOff => LinkState::BusOff,
             SocketState::Gone => LinkState::Gone,
@@ -181,9 +171,9 @@ impl SharedSockets {
         self.reopened.load(Relaxed)
     }
 
-    /// Returns the time at which [`SharedSockets::try_again`] has something to do.
-    pub(super) fn next_look(&self) -> Option<Nanos> {
-        (self.state() != SocketState::Up).then(|| self.next_look.load(Relaxed))
+    /// Returns the time at which [`SharedSockets::retry`] has something to do.
+    pub(super) fn next_check(&self) -> Option<Nanos> {
+        (self.state() != SocketState::Up).then(|| self.next_check.load(Relaxed))
     }
 
     /// Returns whether the controller may be bus-off, after an error frame that reports it. Not
@@ -194,14 +184,14 @@ impl SharedSockets {
     }
 
     /// Notes that the interface went out of use.
-    pub(super) fn lose(&self, state: SocketState, now: Nanos) {
+    pub(super) fn suspend(&self, state: SocketState, now: Nanos) {
         let mut slow = self.slow();
         if self.state() == state {
             return;
         }
         self.set_state(state);
         slow.pause = SHORTEST;
-        self.next_look.store(now.saturating_add(SHORTEST), Relaxed);
+        self.next_check.store(now.saturating_add(SHORTEST), Relaxed);
         let what = match state {
             SocketState::Up => return,
             SocketState::Down => "is down: frames for it are refused until it is up again",
@@ -212,16 +202,16 @@ impl SharedSockets {
     }
 
     /// Notes that the interface is in use again, because a frame came from it.
-    pub(super) fn is_back(&self) {
+    pub(super) fn resume(&self) {
         self.set_state(SocketState::Up);
-        self.line.is_back();
+        self.line.reset();
         self.reopened.fetch_add(1, Relaxed);
-        self.look_for_differences(&mut self.slow());
+        self.check_settings(&mut self.slow());
     }
 
     /// Raises an alarm if the interface is set up differently now. Another program can have done
     /// that only while the interface was down.
-    fn look_for_differences(&self, slow: &mut SlowState) {
+    fn check_settings(&self, slow: &mut SlowState) {
         if let Some(difference) = self.line.differs() {
             self.alarm(slow, difference);
         }
@@ -240,23 +230,23 @@ impl SharedSockets {
         self.slow().alarms.pop_front()
     }
 
-    /// Lets the next [`SharedSockets::try_again`] check the interface at once.
-    pub(super) fn look_now(&self) {
-        self.next_look.store(0, Relaxed);
+    /// Lets the next [`SharedSockets::retry`] check the interface at once.
+    pub(super) fn check_now(&self) {
+        self.next_check.store(0, Relaxed);
     }
 
     /// Returns whether frames can pass. If not, checks the interface again after a sensible pause,
     /// and uses it again when it is back.
-    pub(super) fn try_again(&self, now: Nanos) -> bool {
+    pub(super) fn retry(&self, now: Nanos) -> bool {
         if self.state() == SocketState::Up {
             return true;
         }
-        if now < self.next_look.load(Relaxed) {
+        if now < self.next_check.load(Relaxed) {
             return false;
         }
         let mut slow = self.slow();
         slow.pause = (slow.pause * 2).min(LONGEST);
-        self.next_look
+        self.next_check
             .store(now.saturating_add(slow.pause), Relaxed);
         let state = match self.line.look() {
             Ok(link) => self.take_up(&link, &mut slow),
@@ -266,7 +256,7 @@ impl SharedSockets {
         if state == SocketState::Up {
             self.reopened.fetch_add(1, Relaxed);
             slow.remark(format!("{} is up again", self.interface));
-            self.look_for_differences(&mut slow);
+            self.check_settings(&mut slow);
         }
         state == SocketState::Up
     }
@@ -277,7 +267,7 @@ impl SharedSockets {
             // net/can/raw.c), and they must be set before the first frame.
             let set = self.line.set_filters(&slow.filters);
             if let Err(why) = set.and_then(|()| self.line.attach(link.index)) {
-                self.say_unfit(link, slow, why);
+                self.report_unfit(link, slow, why);
                 return SocketState::Gone;
             }
             if link.index != slow.index
@@ -299,7 +289,7 @@ impl SharedSockets {
 
     /// Reports once for each interface that it has appeared and cannot be used, unless it has just
     /// gone again.
-    fn say_unfit(&self, link: &InterfaceState, slow: &mut SlowState, why: Errno) {
+    fn report_unfit(&self, link: &InterfaceState, slow: &mut SlowState, why: Errno) {
         if slow.unfit != link.index && self.line.look().is_ok_and(|now| now.index == link.index) {
             slow.unfit = link.index;
             let why = words(&OpenError::attach(&self.interface, why));

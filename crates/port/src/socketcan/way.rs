@@ -94,7 +94,7 @@ pub(super) trait TransmitWay: Send {
 
     /// Returns whether the kernel has no access to a frame in a slot before [`TransmitWay::send`]
     /// sends it.
-    fn slots_are_ours(&self) -> bool {
+    fn owns_slots(&self) -> bool {
         false
     }
 

@@ -5,9 +5,7 @@ use crate::controllers::MachineFunction;
 use ::virtio::{DeviceLink, FrameTicket, VirtioDevice};
 use frame::{Frame, Nanos};
 use std::sync::Arc;
-use vcontroller::{
-    ConfinementState, FunctionFrame, FunctionRights, RequestOutcome, VirtualController,
-};
+use vcontroller::{ErrorState, FunctionFrame, FunctionRights, RequestOutcome, VirtualController};
 
 /// Maximum number of frames that one turn takes from a machine: a machine that sends without end,
 /// even if all its frames are refused, must not hold up the other ports.
@@ -89,8 +87,8 @@ impl FunctionState {
         if !std::mem::replace(&mut self.begun, true) {
             let _ = controller.set_rights(vf, self.rights.clone(), now);
         }
-        if let Ok(Some(state)) = controller.news(vf) {
-            device.set_bus_off(state == ConfinementState::BusOff);
+        if controller.take_news(vf) == Ok(true) {
+            device.set_bus_off(controller.state() == Some(ErrorState::BusOff));
         }
         let takes_part = matches!(device.link(), DeviceLink::Up | DeviceLink::BusOff);
         if takes_part != self.started {

@@ -145,7 +145,7 @@ pub(crate) fn data(buses: u64, messages: u64) -> BoundData {
         message.deadline = 1_000_000;
     }
     if let Some(message) = data.buses[0].messages.get_mut(7) {
-        message.bound = Err("with all that goes before it the bus is loaded by 104.2 %".to_owned());
+        message.bound = Err("with all higher-priority frames the bus load is 104.2 %".to_owned());
         message.seen = None;
     }
     data

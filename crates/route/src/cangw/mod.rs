@@ -1,8 +1,8 @@
 //! can-gw rules in the syntax of cangw.
 //!
-//! [`import`] reads the output of `cangw -L` and shell scripts of `cangw -A` lines. [`rules`]
+//! [`import()`] reads the output of `cangw -L` and shell scripts of `cangw -A` lines. [`rules`]
 //! returns the rules that do what routes do, or names the routes that can-gw cannot express.
-//! [`export`] writes these rules as such a script.
+//! [`export()`] writes these rules as such a script.
 //!
 //! The grammar is that of can-utils' `cangw`, the semantics are those of Linux's `net/can/gw.c`:
 //!
@@ -14,8 +14,8 @@
 //!   which affects only the order of copies of the same frame.
 //! * A frame can pass several can-gw rules on one machine, if `-e` is given (or a vcan echoes) and
 //!   `max_hops` is above 1. Routes cannot express this, because a port does not receive the frames
-//!   that it sends. [`import`] notes such rules. In such a chain the kernel passes the bytes that a
-//!   rule wrote beyond the frame's length on to the next rule. Without `-i`, it compares the
+//!   that it sends. [`import()`] notes such rules. In such a chain the kernel passes the bytes that
+//!   a rule wrote beyond the frame's length on to the next rule. Without `-i`, it compares the
 //!   destination with the interface where the frame entered the first rule, not with the one where
 //!   it is.
 

@@ -7,6 +7,10 @@
 /// derives serde's traits.
 macro_rules! operations {
     ($($folder:ident :: $Type:ident),+ $(,)?) => {
+        $crate::operations::registry::operations! { ($) $($folder::$Type),+ }
+    };
+    // `$d` is a dollar sign, for the macro that is defined here.
+    (($d:tt) $($folder:ident :: $Type:ident),+) => {
         $(
             mod $folder;
             pub use $folder::*;
@@ -32,37 +36,42 @@ macro_rules! operations {
             }
         )+
 
+        /// Defines methods of `Action` that are those of a trait of its operation.
+        macro_rules! forward {
+            ($d Trait:path: $d($d(#[$d meta:meta])* $d vis:vis fn $d name:ident(
+                &$d this:ident $d(, $d arg:ident: $d Arg:ty)*
+            ) $d(-> $d Out:ty)?;)+) => {$d(
+                $d(#[$d meta])*
+                $d vis fn $d name(&$d this $d(, $d arg: $d Arg)*) $d(-> $d Out)? {
+                    match $d this {
+                        $(Self::$Type(it) => <$Type as $d Trait>::$d name(it $d(, $d arg)*),)+
+                    }
+                }
+            )+};
+        }
+
         impl Action {
-            /// See `Operation::check`.
-            pub(crate) fn check(
-                &self,
-                longest: usize,
-                report: &mut dyn FnMut(alloc::string::String),
-            ) {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::operation::Operation::check(it, longest, report),)+
-                }
-            }
-
-            /// See `Operation::rtr_of`.
-            pub(crate) fn rtr_of(&self, had: bool) -> bool {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::operation::Operation::rtr_of(it, had),)+
-                }
-            }
-
-            /// See `Operation::id_bits`.
-            pub(crate) fn id_bits(&self) -> Option<(u32, u32)> {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::operation::Operation::id_bits(it),)+
-                }
-            }
-
-            /// See `Operation::gives_xl_a_flag`.
-            pub(crate) fn gives_xl_a_flag(&self) -> bool {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::operation::Operation::gives_xl_a_flag(it),)+
-                }
+            forward! { $crate::operations::operation::Operation:
+                /// See `Operation::check`.
+                pub(crate) fn check(
+                    &self,
+                    longest: usize,
+                    report: &mut dyn FnMut(alloc::string::String)
+                );
+                /// See `Operation::rtr_of`.
+                pub(crate) fn rtr_of(&self, had: bool) -> bool;
+                /// See `Operation::id_bits`.
+                pub(crate) fn id_bits(&self) -> Option<(u32, u32)>;
+                /// See `Operation::gives_xl_a_flag`.
+                pub(crate) fn gives_xl_a_flag(&self) -> bool;
+                /// Adds the instructions that BPF needs for it to a program.
+                ///
+                /// # Errors
+                /// The reason why BPF cannot do it.
+                pub fn to_bpf(
+                    &self,
+                    program: &mut $crate::operations::bpf::BpfProgram
+                ) -> Result<(), alloc::string::String>;
             }
 
             /// See `Operation::compile`.
@@ -71,19 +80,6 @@ macro_rules! operations {
                     $(Self::$Type(it) => Compiled::$Type(
                         $crate::operations::operation::Operation::compile(it)
                     ),)+
-                }
-            }
-
-            /// Adds the instructions that BPF needs for it to a program.
-            ///
-            /// # Errors
-            /// The reason why BPF cannot do it.
-            pub fn to_bpf(
-                &self,
-                program: &mut $crate::operations::bpf::BpfProgram,
-            ) -> Result<(), alloc::string::String> {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::operation::Operation::to_bpf(it, program),)+
                 }
             }
         }
@@ -138,11 +134,32 @@ macro_rules! operations {
 
         #[cfg(feature = "config")]
         impl Action {
-            /// See `Operation::reach`.
-            pub(crate) fn reach(&self) -> usize {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::operation::Operation::reach(it),)+
-                }
+            forward! { $crate::operations::operation::Operation:
+                /// See `Operation::reach`.
+                pub(crate) fn reach(&self) -> usize;
+            }
+
+            forward! { $crate::operations::toml::Toml:
+                /// See `Toml::write`.
+                pub(crate) fn write(&self) -> (&'static str, alloc::string::String);
+                /// See `Toml::describe`.
+                pub(crate) fn describe(&self) -> alloc::string::String;
+            }
+
+            forward! { $crate::operations::cangw::CanGw:
+                /// See `CanGw::rule_part`.
+                pub(crate) fn rule_part(
+                    &self
+                ) -> Result<$crate::operations::cangw::RulePart, alloc::string::String>;
+                /// See `CanGw::options`.
+                pub(crate) fn options(&self, fd: bool) -> alloc::string::String;
+                /// Returns the attribute that specifies this action to the kernel, as part of a
+                /// can-gw rule for FD or classic frames.
+                #[must_use]
+                pub fn to_attribute(
+                    &self,
+                    fd: bool
+                ) -> Option<$crate::operations::cangw::RuleAttribute>;
             }
 
             /// Calls `visit` for each key that an action can have in `gateway.toml`, with the
@@ -165,13 +182,6 @@ macro_rules! operations {
                 let mut all = alloc::vec::Vec::new();
                 $(all.extend(<$Type as $crate::operations::toml::Toml>::keys());)+
                 all
-            }
-
-            /// See `Toml::write`.
-            pub(crate) fn write(&self) -> (&'static str, alloc::string::String) {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::toml::Toml::write(it),)+
-                }
             }
 
             /// Returns whether an operation has this option of `cangw`.
@@ -198,15 +208,6 @@ macro_rules! operations {
                 all
             }
 
-            /// See `CanGw::rule_part`.
-            pub(crate) fn rule_part(
-                &self,
-            ) -> Result<$crate::operations::cangw::RulePart, alloc::string::String> {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::cangw::CanGw::rule_part(it),)+
-                }
-            }
-
             /// See `CanGw::for_rule`.
             pub(crate) fn for_rule(
                 &self,
@@ -217,25 +218,6 @@ macro_rules! operations {
                         $crate::operations::cangw::CanGw::for_rule(it, fd)?.map(Self::$Type)
                     })+
                 })
-            }
-
-            /// See `CanGw::options`.
-            pub(crate) fn options(&self, fd: bool) -> alloc::string::String {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::cangw::CanGw::options(it, fd),)+
-                }
-            }
-
-            /// Returns the attribute that specifies this action to the kernel, as part of a can-gw
-            /// rule for FD or classic frames.
-            #[must_use]
-            pub fn to_attribute(
-                &self,
-                fd: bool,
-            ) -> Option<$crate::operations::cangw::RuleAttribute> {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::cangw::CanGw::to_attribute(it, fd),)+
-                }
             }
 
             /// Returns the kinds of the can-gw attributes that specify operations, in the order in
@@ -298,13 +280,6 @@ macro_rules! operations {
                     all.extend(<$Type as $crate::operations::cangw::CanGw>::needs(&its, fd));
                 )+
                 all
-            }
-
-            /// See `Toml::describe`.
-            pub(crate) fn describe(&self) -> alloc::string::String {
-                match self {
-                    $(Self::$Type(it) => $crate::operations::toml::Toml::describe(it),)+
-                }
             }
         }
     };

@@ -4,9 +4,7 @@ use crate::schedule::{Do, Schedule};
 use bus::{Bus, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId};
 use frame::{Kind, Nanos, flags};
 use std::fmt::Write as _;
-use vcontroller::{
-    AttachedController, ConfinementState, ControllerEvent, VfNumber, VirtualController,
-};
+use vcontroller::{AttachedController, ControllerEvent, VfNumber, VirtualController};
 
 impl Schedule {
     /// Returns this crate's result, in the format of shared.c.
@@ -178,12 +176,6 @@ fn event(out: &mut String, event: &NodeEvent<'_>, node: NodeId) {
             node: of,
             state,
         } if *of == node => {
-            let state = match state {
-                bus::ErrorState::Active => ConfinementState::Active,
-                bus::ErrorState::Warning => ConfinementState::Warning,
-                bus::ErrorState::Passive => ConfinementState::Passive,
-                bus::ErrorState::BusOff => ConfinementState::BusOff,
-            };
             writeln!(out, "S {at} {state:?}").unwrap();
         }
         NodeEvent::State { .. } | NodeEvent::Dropped { .. } => {}

@@ -4,7 +4,7 @@
 use super::access::{AccessTarget, ConfigAccess, MOST};
 use super::transport::{self, DeviceBackend, VirtioTransport};
 use super::wiring::KickSink;
-use super::{QUEUES, VECTORS};
+use super::{QUEUES, STEP, VECTORS};
 use crate::pci::{BarSpace, InterruptWires, MsixTable, PciConfig, PciFunction};
 
 /// Virtio's vendor, and the first number of its modern devices (§4.1.2.1); a virtio CAN device has
@@ -32,9 +32,6 @@ const PORTS_SIZE: u32 = 0x20;
 const TABLE_SIZE: u32 = 0x1000;
 /// Size of a virtio CAN device's own configuration, in bytes (§5.19.4).
 const OWN_SIZE: u32 = 2;
-/// Distance between the ports of two queues' kicks.
-pub(super) const STEP: u16 = 4;
-
 /// Capabilities (§4.1.4): their number, and the kinds of registers that they describe.
 const VENDOR_CAPABILITY: u8 = 9;
 const IS_COMMON: u8 = 1;

@@ -31,3 +31,5 @@ pub(crate) use {
 pub const QUEUES: usize = 3;
 /// Interrupts: one for the configuration, one per queue.
 pub const VECTORS: usize = 1 + QUEUES;
+/// Distance between the ports of two queues' kicks.
+const STEP: u16 = 4;

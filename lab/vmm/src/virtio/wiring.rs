@@ -1,11 +1,10 @@
 //! The work that KVM does without this process: a write to an event descriptor becomes an interrupt
 //! (irqfd), a write to a port becomes an event on a descriptor (ioeventfd).
 
-use super::device::STEP;
-use super::{QUEUES, VECTORS};
+use super::{QUEUES, STEP, VECTORS};
+use crate::end::EndNotice;
 use crate::error::{VmmError, kvm, system};
 use crate::interrupts::InterruptRoutes;
-use crate::machine::EndNotice;
 use crate::pci::{InterruptWires, MsixMessage};
 use kvm_ioctls::{IoEventAddress, NoDatamatch, VmFd};
 use linux::{Errno, PollSet};

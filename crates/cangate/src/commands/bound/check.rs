@@ -1,6 +1,6 @@
 //! `cangate bound --check`: a comparison of measured latencies with the bounds.
 
-use super::table::micros;
+use super::words::micros;
 use super::{AssessedBus, MISSED};
 use analysis::Message;
 use console::Failure;

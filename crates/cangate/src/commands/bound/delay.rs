@@ -1,6 +1,6 @@
 //! The gateway's own time: given by the user, or the longest that was measured.
 
-use super::table::micros;
+use super::words::micros;
 use crate::cli::bound::Bound;
 use console::Failure;
 use frame::Nanos;

@@ -1,6 +1,6 @@
 //! `cangate bound --from-log`: a message set from the frames of a log.
 
-use super::table::micros;
+use super::words::micros;
 use analysis::estimate::{DensestStamps, FEWEST, ReleaseEstimate, densest, estimate};
 use console::Failure;
 use frame::wire::BitRate;

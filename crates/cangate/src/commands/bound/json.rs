@@ -1,8 +1,9 @@
 //! Bounds as JSON.
 
 use super::delay::GatewayDelay;
+use super::words::no_bound;
 use super::{AssessedBus, can_miss, id};
-use analysis::{LatencyBound, NoBound, QueueService, SendOrder};
+use analysis::{LatencyBound, QueueService, SendOrder};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -189,7 +190,7 @@ fn bus(found: &AssessedBus<'_>) -> BusReport {
                     .as_ref()
                     .ok()
                     .map(|bound| parts(bound, found.base.get(i).copied().unwrap_or(0))),
-                no_bound: found_of_it.bound.err().map(|why| words(why, found)),
+                no_bound: found_of_it.bound.err().map(|why| no_bound(why, found)),
             })
             .collect(),
     }
@@ -210,23 +211,5 @@ fn parts(bound: &LatencyBound, before: u64) -> PartsReport {
         frame_ns: parts.frame,
         since_ns: parts.since,
         instance: bound.instance,
-    }
-}
-
-/// Describes why there is no bound.
-pub(super) fn words(why: NoBound, found: &AssessedBus<'_>) -> String {
-    match why {
-        NoBound::Overload(load) => format!(
-            "with all that goes before it the bus is loaded by {:.1} %",
-            load * 100.0
-        ),
-        NoBound::TooLong => "the bus can be busy for more than an hour".to_owned(),
-        NoBound::Upstream => "a message that comes from another bus has no bound there".to_owned(),
-        NoBound::Circle => "jitter grows without end around a circle of buses".to_owned(),
-        NoBound::Follows(other) => {
-            let other = found.spec.messages.get(other);
-            let label = other.map_or_else(String::new, super::label);
-            format!("{label}, which goes before it, has none")
-        }
     }
 }

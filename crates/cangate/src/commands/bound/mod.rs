@@ -13,6 +13,7 @@ mod page;
 mod routes;
 mod table;
 mod witness;
+mod words;
 
 use crate::cli::bound::Bound;
 use crate::input::load_config;

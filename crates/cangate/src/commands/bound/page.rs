@@ -4,8 +4,9 @@ use super::check::{self, CheckedLog};
 use super::delay::GatewayDelay;
 use super::margin::BoundMargin;
 use super::routes::ConnectedSet;
-use super::table::{by_priority, filled, micros};
-use super::{AssessedBus, id, json};
+use super::table::{by_priority, filled};
+use super::words::{micros, no_bound};
+use super::{AssessedBus, id};
 use crate::cli::bound::Bound as Args;
 use analysis::{GatewayHop, MessagePlace, SendOrder};
 use config::SourceText;
@@ -177,7 +178,7 @@ fn of_message(
         via: found.via.get(n).cloned().flatten(),
         bound: match of_it.bound {
             Ok(bound) => Ok(parts(bound.parts, base, hop)),
-            Err(why) => Err(json::words(why, found)),
+            Err(why) => Err(no_bound(why, found)),
         },
         late: found.misses.get(n).copied().flatten(),
         seen: checked.map(seen),

@@ -1,7 +1,8 @@
 //! Bounds as a table on a terminal.
 
 use super::delay::GatewayDelay;
-use super::{AssessedBus, can_miss, json, label};
+use super::words::{micros, no_bound};
+use super::{AssessedBus, can_miss, label};
 use analysis::offset::{MOST_PHASES, OffsetUse};
 use analysis::{BufferRefill, LatencyBound, Message, QueueService, SendOrder};
 use console::columns::{WIDTH, fitted, width, wrapped};
@@ -298,7 +299,7 @@ fn no_bounds(text: &mut String, found: &AssessedBus<'_>) {
                 text,
                 "No bound for {}: {}",
                 label(message),
-                json::words(why, found)
+                no_bound(why, found)
             );
         }
     }
@@ -314,10 +315,4 @@ fn dotted(ns: u64) -> String {
     } else {
         micros(ns)
     }
-}
-
-/// Formats nanoseconds as µs, with all significant digits.
-pub(super) fn micros(ns: u64) -> String {
-    let text = format!("{}.{:03}", ns / 1000, ns % 1000);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -3,7 +3,7 @@
 mod app;
 mod view;
 
-use super::service::{GatewayChoice, understand};
+use super::choice::{GatewayChoice, understand};
 use super::watch::{WatchResult, ended, look};
 use crate::cli::Top;
 use crate::rates::GatewayRates;

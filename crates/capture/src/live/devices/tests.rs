@@ -6,7 +6,7 @@ use crate::queue::{ChunkInbox, WriterMessage, queue};
 use frame::{CanId, Frame};
 use linux::Errno;
 use linux::can::layout::{decode, encode};
-use linux::chardev::area::{MappedArea, both, second};
+use linux::chardev::area::{MappedArea, at, both, first, second};
 use linux::chardev::{AREA, SLOTS};
 use proptest::prelude::*;
 use std::os::fd::RawFd;

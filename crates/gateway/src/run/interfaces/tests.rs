@@ -57,7 +57,7 @@ fn reading(link: NetLink) -> Reading {
 /// Returns the row of an interface that counted 100 frames before, and has the counters `link` now.
 fn told(first: &str, link: NetLink, snapshot: &CounterSnapshot) -> InterfaceRow {
     let mut interfaces = watched(false);
-    interfaces.begin_at(&reading(self::link(1, first, 100)), None);
+    interfaces.start_counting_at(&reading(self::link(1, first, 100)), None);
     interfaces.rows(&reading(link), snapshot).remove(0)
 }
 
@@ -110,7 +110,7 @@ fn what_cannot_be_told_is_named() {
 #[test]
 fn a_port_that_stays_goes_on_counting_and_a_new_one_begins() {
     let mut interfaces = watched(false);
-    interfaces.begin_at(&reading(link(1, "can", 100)), None);
+    interfaces.start_counting_at(&reading(link(1, "can", 100)), None);
     // The machine that runs the test has no interface of this name: only a port that stays has a
     // base.
     let mut next = watched(false);
@@ -132,7 +132,7 @@ fn a_port_that_stays_goes_on_counting_and_a_new_one_begins() {
 fn a_link_of_the_kernels_routes_is_told_when_it_changes() {
     let mut interfaces = watched(true);
     let at = |link: Option<NetLink>| -> NetLinks { link.into_iter().collect() };
-    let mut state = |link: Option<NetLink>| match interfaces.changes(&at(link)).as_slice() {
+    let mut state = |link: Option<NetLink>| match interfaces.take_changes(&at(link)).as_slice() {
         [] => None,
         [Notice::Link { before, now, .. }] => Some((*before, *now)),
         other => panic!("{other:?}"),
@@ -148,12 +148,12 @@ fn a_link_of_the_kernels_routes_is_told_when_it_changes() {
     assert_eq!(state(None), Some((LinkState::Down, LinkState::Gone)));
     let off = NetLink {
         running: false,
-        state: Some(ControllerState::BusOff),
+        state: Some(ControllerState::Started(ErrorState::BusOff)),
         ..up()
     };
     assert_eq!(state(Some(off)), Some((LinkState::Gone, LinkState::BusOff)));
     let passive = NetLink {
-        state: Some(ControllerState::ErrorPassive),
+        state: Some(ControllerState::Started(ErrorState::Passive)),
         ..up()
     };
     assert_eq!(

@@ -6,7 +6,7 @@ pub(super) mod ring;
 pub(super) mod uring;
 
 use super::filter::filters;
-use super::shared::{ErrorLevel, SharedSockets, SocketState};
+use super::shared::{SharedSockets, SocketState};
 use super::way::{DatagramArrival, ReceiveWay};
 use crate::{
     FrameInterest, InterestIds, LinkState, PollReceive, PortError, PortWait, Receive, ReceiveStamp,
@@ -15,7 +15,7 @@ use crate::{
 use frame::{FrameRef, Nanos};
 use linux::Errno;
 use linux::can::layout::decode;
-use linux::can::{controller_trouble, error_class};
+use linux::can::{controller_trouble, error_class, reported_state};
 use std::sync::Arc;
 
 /// Interval at which the worker calls a port for which it never waits, and from which no route
@@ -63,7 +63,7 @@ impl<W: ReceiveWay> RawReceive<W> {
 
     /// Returns whether to skip the call of the way now.
     #[inline]
-    fn rests(&mut self, now: Nanos) -> bool {
+    fn is_resting(&mut self, now: Nanos) -> bool {
         if self.wanted || !self.is_busy() {
             return false;
         }
@@ -97,7 +97,7 @@ impl FrameInspector {
             // The controller's own error frames are not local; but any process can send a frame
             // that looks like one.
             if !arrival.local {
-                heed(shared, frame, now);
+                update_state(shared, frame, now);
                 self.counters.overrun += u64::from(is_overflow(frame));
             }
             if !self.error_frames {
@@ -105,7 +105,7 @@ impl FrameInspector {
                 return false;
             }
         } else if shared.state() == SocketState::Down {
-            shared.is_back();
+            shared.resume();
         }
         self.counters.local += u64::from(arrival.local);
         let stamp = |ns, source| ReceiveStamp { ns, source };
@@ -133,23 +133,16 @@ fn is_overflow(frame: FrameRef<'_>) -> bool {
 }
 
 /// Updates the state of the interface from an error frame (`uapi/linux/can/error.h`).
-fn heed(shared: &SharedSockets, frame: FrameRef<'_>, now: Nanos) {
+fn update_state(shared: &SharedSockets, frame: FrameRef<'_>, now: Nanos) {
     let id = frame.id();
     if id.raw() & error_class::BUS_OFF != 0 && shared.may_be_bus_off() {
-        shared.lose(SocketState::BusOff, now);
+        shared.suspend(SocketState::BusOff, now);
     }
     if id.raw() & error_class::RESTARTED != 0 && shared.state() != SocketState::Up {
-        shared.look_now();
+        shared.check_now();
     }
-    if id.raw() & error_class::CONTROLLER != 0 {
-        let trouble = frame.data().get(1).copied().unwrap_or(0);
-        if trouble & controller_trouble::PASSIVE != 0 {
-            shared.set_errors(ErrorLevel::Passive);
-        } else if trouble & controller_trouble::WARNING != 0 {
-            shared.set_errors(ErrorLevel::Warning);
-        } else if trouble & controller_trouble::ACTIVE != 0 {
-            shared.set_errors(ErrorLevel::Active);
-        }
+    if let Some(state) = reported_state(frame) {
+        shared.set_errors(state);
     }
 }
 
@@ -160,9 +153,9 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
         budget: usize,
         take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
-        self.shared.try_again(now);
+        self.shared.retry(now);
         let (mut frames, mut looked, mut more) = (0, 0, false);
-        if self.rests(now) {
+        if self.is_resting(now) {
             return Ok(RxReport {
                 news: self.shared.take_news(),
                 ..RxReport::default()
@@ -187,12 +180,12 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
                 }
                 // The kernel reports it once; the socket stays bound.
                 Err(Errno::NETDOWN) => {
-                    self.shared.lose(SocketState::Down, now);
+                    self.shared.suspend(SocketState::Down, now);
                     more = true;
                     break;
                 }
                 Err(Errno::NODEV | Errno::NXIO) => {
-                    self.shared.lose(SocketState::Gone, now);
+                    self.shared.suspend(SocketState::Gone, now);
                     more = false;
                 }
                 Err(Errno::NOBUFS | Errno::NOMEM) => {
@@ -217,7 +210,7 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
 
     fn deadline(&self) -> Option<Nanos> {
         let due = self.way.is_due() && self.shared.state() != SocketState::Gone;
-        due.then_some(0).or_else(|| self.shared.next_look())
+        due.then_some(0).or_else(|| self.shared.next_check())
     }
 
     fn counters(&self) -> RxCounters {

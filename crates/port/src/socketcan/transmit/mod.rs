@@ -121,14 +121,14 @@ impl<W: TransmitWay> RawTransmit<W> {
             return false;
         }
         if outgoing.echo && !self.can_echo() {
-            self.say_no_echo();
+            self.warn_no_echo();
             return false;
         }
         true
     }
 
     #[cold]
-    fn say_no_echo(&mut self) {
+    fn warn_no_echo(&mut self) {
         if !std::mem::replace(&mut self.said, true) {
             self.shared.remark(format!(
                 "{} shows no sent frames to local programs with these ways to receive and to \
@@ -188,7 +188,7 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
             // counters.
             let _ = self.flush(now);
         }
-        if !self.shared.try_again(now) {
+        if !self.shared.retry(now) {
             return Err(TransmitRefusal::Down);
         }
         if self.count >= self.queue {
@@ -208,7 +208,7 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
     fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
         let mut sent = 0;
         while self.count > 0 {
-            if !self.shared.try_again(now) {
+            if !self.shared.retry(now) {
                 self.drop_all();
                 break;
             }
@@ -231,8 +231,8 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
                     self.held = HoldReason::Queue(now.saturating_add(RETRY));
                     break;
                 }
-                Err(Errno::NETDOWN) => self.shared.lose(SocketState::Down, now),
-                Err(Errno::NODEV | Errno::NXIO) => self.shared.lose(SocketState::Gone, now),
+                Err(Errno::NETDOWN) => self.shared.suspend(SocketState::Down, now),
+                Err(Errno::NODEV | Errno::NXIO) => self.shared.suspend(SocketState::Gone, now),
                 // This one frame cannot be sent (the MTU has changed, for example).
                 Err(e) => {
                     let moved = self.way.leave_out(self.first, self.count);
@@ -272,11 +272,11 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
         if !self.can_carry(outgoing) {
             return Some(TransmitRefusal::Unsupported);
         }
-        (!self.shared.try_again(now)).then_some(TransmitRefusal::Down)
+        (!self.shared.retry(now)).then_some(TransmitRefusal::Down)
     }
 
     fn recall(&mut self) -> bool {
-        let ours = self.count == 1 && self.way.slots_are_ours();
+        let ours = self.count == 1 && self.way.owns_slots();
         if ours {
             self.count = 0;
             self.counters.taken -= 1;

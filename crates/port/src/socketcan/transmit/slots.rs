@@ -43,7 +43,7 @@ impl<S: AsFd + AsRawFd + LoopbackControl + Send> TransmitWay for FromSlots<S> {
         self.socket.set_loopback(on)
     }
 
-    fn slots_are_ours(&self) -> bool {
+    fn owns_slots(&self) -> bool {
         true
     }
 

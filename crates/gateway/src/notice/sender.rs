@@ -24,11 +24,11 @@ impl<'l> NoticeSender<'l> {
     }
 
     /// Passes on a notice of an event that happens now.
-    pub(crate) fn say(&self, notice: Notice) {
-        self.pass(LoggedNotice::new(SystemTime::now(), notice));
+    pub(crate) fn send(&self, notice: Notice) {
+        self.limit(LoggedNotice::new(SystemTime::now(), notice));
     }
 
-    fn pass(&self, said: LoggedNotice) {
+    fn limit(&self, said: LoggedNotice) {
         let said = self.limiter.borrow_mut().offer(self.now(), said);
         if let Some(said) = said {
             (self.listener)(&said);
@@ -38,7 +38,7 @@ impl<'l> NoticeSender<'l> {
     /// Passes on the worker's notices, with their times, after `complete` has filled them in.
     pub(crate) fn relay(&self, outbox: &NoticeOutbox, complete: impl Fn(Notice) -> Notice) {
         for said in outbox.take() {
-            self.pass(LoggedNotice {
+            self.limit(LoggedNotice {
                 notice: complete(said.notice),
                 ..said
             });
@@ -52,7 +52,7 @@ impl<'l> NoticeSender<'l> {
     }
 
     /// Returns the time until [`NoticeSender::catch_up`] has a notice to pass on.
-    pub(crate) fn patience(&self) -> Option<Duration> {
+    pub(crate) fn time_until_due(&self) -> Option<Duration> {
         let at = self.limiter.borrow().deadline()?;
         Some(Duration::from_nanos(at.saturating_sub(self.now())))
     }

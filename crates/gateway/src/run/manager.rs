@@ -11,30 +11,30 @@ use std::time::Instant;
 
 impl<S: PlanSource> RunningGateway<'_, S> {
     /// Reports that all is in place; `remark` is added to each status until the next call.
-    pub(super) fn tell_ready(&mut self, remark: &'static str) {
+    pub(super) fn notify_ready(&mut self, remark: &'static str) {
         self.manager.remark = remark;
         // The worker is asked only if there is a service manager.
         if self.manager.listens() {
             let now = self.snapshot();
             let status = self.status(now.as_ref());
             let told = self.manager.ready(&status);
-            self.hear(told);
+            self.handle_status(told);
         }
     }
 
     /// Reports that the gateway starts to shut down.
-    pub(crate) fn tell_stopping(&self) {
-        self.hear(self.manager.stopping());
+    pub(crate) fn notify_stopping(&self) {
+        self.handle_status(self.manager.stopping());
     }
 
-    /// Returns the time at which [`RunningGateway::beat`] is due.
-    pub(crate) fn next_beat(&self) -> Option<Instant> {
+    /// Returns the time at which [`RunningGateway::send_heartbeat`] is due.
+    pub(crate) fn next_heartbeat(&self) -> Option<Instant> {
         self.manager.deadline()
     }
 
     /// Gives a sign of life, if one is due and the worker answers: that this thread is alive does
     /// not show that frames are forwarded.
-    pub(crate) fn beat(&mut self) {
+    pub(crate) fn send_heartbeat(&mut self) {
         if self.manager.deadline().is_none_or(|at| at > Instant::now()) {
             return;
         }
@@ -46,13 +46,13 @@ impl<S: PlanSource> RunningGateway<'_, S> {
             }
             None => self.manager.silent(),
         };
-        self.hear(told);
+        self.handle_status(told);
     }
 
-    /// Does work that may take long, and gives signs of life meanwhile, as [`RunningGateway::beat`]
-    /// does: only while the worker answers. A file with very many routes takes longer to read and
-    /// to compile than a watchdog waits.
-    pub(super) fn with_beats<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+    /// Does work that may take long, and gives signs of life meanwhile, as
+    /// [`RunningGateway::send_heartbeat`] does: only while the worker answers. A file with very
+    /// many routes takes longer to read and to compile than a watchdog waits.
+    pub(super) fn run_with_heartbeats<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let Some(pulse) = self.manager.pulse() else {
             return work(self);
         };
@@ -76,9 +76,9 @@ impl<S: PlanSource> RunningGateway<'_, S> {
         })
     }
 
-    pub(super) fn hear(&self, told: Result<(), NotTold>) {
+    pub(super) fn handle_status(&self, told: Result<(), NotTold>) {
         if let Err(why) = told {
-            self.voice().say(Notice::NotTold {
+            self.notices().send(Notice::NotTold {
                 why: why.to_string(),
             });
         }
