@@ -16,6 +16,7 @@ pub mod bare;
 pub mod bursts;
 mod by_command;
 pub mod choices;
+mod conflict;
 mod conflicts;
 pub mod describe;
 mod entry;
@@ -52,7 +53,7 @@ pub use choices::{
     OtherTraffic, PAPER_NAMES, Priority, ReceiveChoice, TransmitChoice, Tuning, VirtualKind,
     WayPair,
 };
-pub use conflicts::Conflict;
+pub use conflict::Conflict;
 pub use experiment::with_floors;
 pub use guest::Kernel;
 pub use guest::machine::BenchKind;

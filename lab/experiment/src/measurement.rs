@@ -4,7 +4,7 @@
 //! that does not fit the task; code that measures takes a [`Measurement`] or a part of one.
 
 use crate::choices::{ExperimentTask, GatewayChoice, Nesting, WayPair};
-use crate::conflicts::Conflict;
+use crate::conflict::Conflict;
 use crate::settings::{Experiment, Setting};
 
 /// The measurement of an experiment.

@@ -116,8 +116,9 @@ fn what_a_bound_must_not_rest_on_is_said() {
         "name = \"PumpState\"\nnode = \"Pump\"\nperiod = \"20ms\"\n",
         "# Its cycle time is 100ms; that of a signal (GenSigCycleTime) is shorter.\n",
         "name = \"Slow\"\nnode = \"Pump\"\nperiod = \"50ms\"\n",
-        "# LEFT OUT: Lost, line 4: ID 5000: above 2047 it needs 2147483648 added, which marks 29 bits.\n",
-        "\n# 3 messages, 1 of them left out, 1 to check.\n",
+        "# CHECK: ID 5000 of Lost is above 2047 without the bit that marks 29 bits (2147483648): it is taken as one of 29 bits.\n\
+            [[messages]]\nid = \"00001388\"\n",
+        "\n# 3 messages, 0 of them left out, 2 to check.\n",
     ] {
         assert!(set.contains(words), "{words}\n{set}");
     }
@@ -132,8 +133,8 @@ fn mistakes_of_a_dbc_have_their_places() {
             "body.dbc: line 2, column 1: no statement of a DBC goes on with `nonsense`",
         ),
         (
-            "BO_ 5000 M: 8 A\n",
-            "body.dbc: line 1, column 5: ID 5000: above 2047",
+            "BO_ 1077282361 M: 8 A\n",
+            "body.dbc: line 1, column 5: ID 1077282361: 40360639 has more than 29 bits",
         ),
         ("BU_: A\n", "no message in it"),
         (

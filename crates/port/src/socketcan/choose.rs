@@ -6,10 +6,13 @@
 
 use super::config::{ReceiveBy, TransmitBy};
 use super::line::drops_packets;
-use super::open::RAW_MARKS_SINCE;
 use linux::Errno;
 use linux::link::NetLinks;
 use linux::{kernel, packet};
+
+/// First kernel whose raw CAN sockets mark the frames that they send (`raw_sendmsg` in
+/// net/can/raw.c).
+pub(super) const RAW_MARKS_SINCE: (u32, u32) = (6, 3);
 
 /// The goal for which a port is optimised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! Opens the sockets of a configuration and makes both halves.
 
-use super::choose::WayChoice;
+use super::choose::{RAW_MARKS_SINCE, WayChoice};
 use super::config::{ReceiveBy, TransmitBy};
 use super::filter::filters;
 use super::line::{PacketInlet, PacketOutlet, PortSockets, SetUp, drops_packets};
@@ -35,9 +35,6 @@ const SLOT_HEADER: usize = 80;
 /// Time for which a call polls the controller itself, µs, with `read-busypoll`. More than a frame's
 /// latency in the kernel is of no use: the worker calls again at once.
 const BUSY_POLL: u32 = 50;
-/// First kernel whose raw CAN sockets mark the frames that they send (`raw_sendmsg` in
-/// net/can/raw.c).
-pub(super) const RAW_MARKS_SINCE: (u32, u32) = (6, 3);
 
 /// Opens an interface. It may be down; it must exist, unless the settings permit that it is absent.
 ///

@@ -59,6 +59,7 @@ const WRONG: &[(&str, i32)] = &[
     ("man DIR/file/below", 1),
     ("help nonsense", 2),
     ("convert DIR/file DIR/x.log", 2),
+    ("decode DIR/missing.log --database DIR/file", 2),
     ("schema nonsense", 2),
     ("lab setup --kernels 2.6", 2),
     ("lab exec --cpu fast -- true", 2),

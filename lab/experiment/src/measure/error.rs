@@ -2,7 +2,7 @@
 
 use super::balance::CountImbalance;
 use super::counts::CountsError;
-use crate::conflicts::Conflict;
+use crate::conflict::Conflict;
 use crate::under_test::GatewayError;
 use guest::program::{EndedProgram, ProgramError};
 use std::io;

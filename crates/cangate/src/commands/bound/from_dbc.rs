@@ -58,7 +58,7 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
             &"no message in it: a DBC has lines such as `BO_ 256 Speed: 8 Engine`",
         ));
     }
-    let entries = entries(&database.messages);
+    let entries = entries(&database);
     let fits = database.messages.iter().zip(&entries);
     let fd = fits.filter(|(m, entry)| m.fd.is_some() && entry.missing.is_empty());
     let rate = match rate {
@@ -99,10 +99,13 @@ fn bare(name: &str) -> String {
     name.chars().filter(fits).collect()
 }
 
-fn entries(messages: &[MessageDefinition]) -> Vec<SetEntry> {
+fn entries(database: &MessageDatabase) -> Vec<SetEntry> {
     let mut lines: BTreeMap<u32, usize> = BTreeMap::new();
-    let each = messages.iter().map(|message| {
+    let each = database.messages.iter().map(|message| {
         let mut entry = when(message);
+        // Warnings about signals have other lines, and do not affect a bound.
+        let doubtful = database.warnings.iter().filter(|warning| warning.line == message.line);
+        entry.notes.extend(doubtful.map(|warning| format!("CHECK: {}.", warning.problem)));
         if message.len > dlc::CLASSIC_MAX && message.fd.is_none() || message.len > dlc::FD_MAX {
             entry.missing = match message.j1939 {
                 true => format!(
