@@ -3,12 +3,13 @@
 use crate::chunk::{Chunk, FrameGap, LossPlace, RecordedFrame};
 use crate::file::{FileError, RotationRule};
 use crate::form::CaptureOutput;
-use crate::limits::{FormatLimits, Shortfall};
 use crate::names::InterfaceNames;
 use crate::recorder::{FileRecorder, RecorderRemark, RecorderTotals};
 use frame::{FrameBuf, Nanos};
 use linux::can::layout::{XL_SIZE, encode};
-use port::log::{BadLines, FileFormat, InterfaceName, LogError, LogReader};
+use logs::{
+    BadLines, FileFormat, FormatLimits, FrameEntry, InterfaceName, LogError, LogReader, Shortfall,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 
@@ -106,7 +107,7 @@ pub fn convert<R: Read>(
     let mut places = InterfacePlaces::default();
     let mut recorder = FileRecorder::new(output, RotationRule::default(), &places.names, 0, false)
         .map_err(ConvertError::File)?;
-    let mut limits = FormatLimits::of(output);
+    let mut limits = FormatLimits::new(output.format, output.options);
     let mut shortfalls = BTreeMap::<Shortfall, FoundShortfall>::new();
     let (mut chunk, mut frame) = (Chunk::with_room(), FrameBuf::new());
     let mut bytes = [0; XL_SIZE];
@@ -138,7 +139,13 @@ pub fn convert<R: Read>(
         let mut left_out = false;
         let commented = (logged.comments > 0).then_some(Shortfall::Comment);
         for shortfall in limits
-            .shortfalls(&record, &view)
+            .shortfalls(&FrameEntry {
+                stamp: logged.ns,
+                interface: record.interface,
+                name: logged.interface.as_str(),
+                direction: logged.direction,
+                frame: view,
+            })
             .into_iter()
             .chain(commented)
         {

@@ -1,16 +1,34 @@
-//! A reader for log files of many programs.
+//! Log files of many programs, read and written.
 //!
 //! ```text
 //! bytes ──► gzip, Zstandard ──► which format? ──► lines, or blocks ──► frames with their stamps
-//!           Unpacked            Scanner
+//!           UnpackedInput       LogScanner        read.rs
+//! frames ──► lines, or blocks ──► bytes
+//!            write.rs
 //! ```
 //!
 //! * [`LogReader`]: from beginning to end, for callers that may block.
 //! * [`LogScanner`]: piece by piece, for callers that must not block.
+//! * [`FileFormat::writer`]: a [`FrameWriter`]; [`FormatLimits`]: the properties of a frame that
+//!   its format cannot express.
 //!
-//! The formats are those of [`FileFormat`]. A log is recognised by its first lines or bytes; a file
-//! that is not a log fails before any frame is returned, and [`OtherKind`] describes what it looks
-//! like. Memory is bounded, however long the log is.
+//! A log is recognised by its first lines or bytes; a file that is not a log fails before any frame
+//! is returned, and [`OtherKind`] describes what it looks like. Memory is bounded, however long the
+//! log is.
+//!
+//! # A format
+//! Each format is a folder (`asc/`, `pcapng/`, …), which knows no other format:
+//!
+//! * `mod.rs` has a constant `FORMAT` of type `FormatSpec`: name, title, and how it is read and
+//!   written (`FormatReading`, `FormatWriting`; a format can lack one of them).
+//! * `read.rs` has a reader: a `LineReader` for lines or a `BlockReader` for blocks, which gets the
+//!   input piece by piece. `FormatRecognition` tells how the beginning of a log shows the format.
+//! * `write.rs` has a `FrameWriter`, and a function that returns what it cannot express.
+//!
+//! One line in the list of `format.rs` (`Blf = blf::FORMAT,`) and `mod blf;` below register it.
+//! Commands, help, the schema and the fuzz target take it from [`FileFormat::ALL`]; a test compares
+//! the tables of docs/files.md with it. If files of the format were refused by name before
+//! (`OTHERS` in `recognise.rs`), that entry goes.
 //!
 //! # Times
 //! All times are nanoseconds since 1970, if the log states when it began; otherwise since its own
@@ -19,25 +37,41 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod asc;
 mod bad;
+mod candump;
+mod channels;
+mod database;
 mod draft;
 mod format;
+mod limits;
 mod lines;
 mod loss;
 mod name;
+mod parquet;
 mod pcap;
+mod pcapng;
+mod read;
 mod reader;
 mod recognise;
 mod scanner;
-mod text;
+mod shortfall;
+mod time;
+mod trc;
 mod unpack;
+mod words;
+mod write;
 mod zstd;
 
 pub use bad::{BadLine, BadLines, LogFault, LogPlace};
+pub use database::Database;
 pub use format::FileFormat;
+pub use limits::FormatLimits;
 pub use lines::MAX_LINE;
 pub use name::InterfaceName;
 pub use reader::{LogEntry, LogError, LogReader};
 pub use recognise::OtherKind;
 pub use scanner::{LogScanner, LoggedFrame, MissingFrames, ScanStep};
+pub use shortfall::Shortfall;
 pub use unpack::{UnpackedInput, is_torn};
+pub use write::{FrameEntry, FrameWriter, LossEntry, WriteError, WriteOptions};

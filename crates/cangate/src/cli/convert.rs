@@ -1,8 +1,8 @@
 //! The options of `cangate convert`.
 
-use super::capture::Format as To;
+use super::capture::written_format;
 use clap::Args;
-use port::log::FileFormat as From;
+use port::log::FileFormat;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -23,10 +23,10 @@ pub(crate) struct Convert {
     pub(crate) output: PathBuf,
     /// The format of IN: log, candump, candump-zero, candump-delta, asc, trc, pcapng or pcap.
     #[arg(long, value_name = "FORMAT", value_parser = format)]
-    pub(crate) from: Option<From>,
+    pub(crate) from: Option<FileFormat>,
     /// The format of OUT, if its name does not select it.
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub(crate) to: Option<To>,
+    #[arg(long, value_name = "FORMAT", value_parser = written_format())]
+    pub(crate) to: Option<FileFormat>,
     /// Write nine digits of a second into a candump log; six are usual, and further digits are cut
     /// off.
     #[arg(long)]
@@ -57,10 +57,10 @@ Exit status: 0: every frame of IN is in OUT; 1: it could not be written; 2: the 
 lines or frames that OUT's format does not have were left out, and the rest was written; 4: standard output was
 closed.";
 
-fn format(name: &str) -> Result<From, String> {
-    let found = From::NAMES.iter().find(|(known, _)| *known == name);
+fn format(name: &str) -> Result<FileFormat, String> {
+    let found = FileFormat::NAMES.iter().find(|(known, _)| *known == name);
     found.map(|(_, format)| *format).ok_or_else(|| {
-        let names = From::NAMES.map(|(name, _)| name);
+        let names = FileFormat::NAMES.map(|(name, _)| name);
         let hint = config::did_you_mean(name, names);
         format!("no format that is read; {hint}")
     })

@@ -82,8 +82,7 @@ fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
     }
     // `any` is for the interfaces that are not named.
     choices.sort_by_key(|choice| choice.name.is_none());
-    let output =
-        CaptureOutput::of(&args.out, args.format.map(Into::into)).map_err(Failure::input)?;
+    let output = CaptureOutput::of(&args.out, args.format).map_err(Failure::input)?;
     if args.keep.keep.is_some() && output.is_stream() {
         return Err(Failure::Input(
             "--keep writes a file for each trigger: name a file, not `-`".to_owned(),

@@ -13,9 +13,8 @@ use std::path::Path;
 const LEFT_OUT: u8 = 3;
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
-    let to = args.to.map(Into::into);
-    let mut output = CaptureOutput::of(&args.output, to).map_err(Failure::input)?;
-    output.nanos = args.nanoseconds;
+    let mut output = CaptureOutput::of(&args.output, args.to).map_err(Failure::input)?;
+    output.options.nanos = args.nanoseconds;
     let name = if args.input == Path::new("-") {
         "standard input".to_owned()
     } else {

@@ -1,6 +1,6 @@
 //! Lines of ASC that are not frames. Only those that are listed here are skipped.
 
-use super::super::words::{LineWord, LineWords};
+use crate::words::{LineWord, LineWords};
 
 /// The beginnings of lines without a time.
 const HEADERS: [&[&str]; 8] = [

@@ -1,11 +1,12 @@
 //! Lines that begin with `CANXL`: their frame format states which kind of frame it is.
 
-use super::super::words::LineWords;
 use super::flexible::{BRS, ESI, RTR, payload};
-use super::{AscReader, AscSighting, direction, id_of, known};
+use super::known;
+use super::read::{AscReader, AscSighting, direction, id_of};
 use crate::bad::LogFault;
 use crate::draft::FrameDraft;
-use crate::text::ParsedFrame;
+use crate::read::ParsedFrame;
+use crate::words::{LineWords, number};
 use frame::{CanId, FrameBuf, Nanos};
 
 /// Classic and FD frames, with a base or an extended ID.
@@ -58,7 +59,7 @@ impl AscReader {
         words.need("a number of bits")?;
         let word = words.need("an ID")?;
         let id = id_of(word.text, 16).or_else(|| {
-            let digits = super::number(word.text, 16).filter(|_| format.eff);
+            let digits = number(word.text, 16).filter(|_| format.eff);
             digits.and_then(|id| CanId::eff(id).ok())
         });
         let id = id.filter(|id| !id.is_eff() || format.eff);

@@ -5,16 +5,16 @@
 //! resolution of the line `date`. They have six digits, as CANoe writes them, and nine if there are
 //! fractions of a microsecond. Dates are UTC. The interface `canN` becomes channel N + 1 if that is
 //! free, as SocketCAN's readers count; a comment names the interface of each channel, so that
-//! `logs` can restore it.
+//! the reader can restore it.
 
-use crate::chunk::{FrameGap, RecordedFrame};
-use chrono::{DateTime, Utc};
+use crate::channels::{CHANNELS, ChannelNumbers};
+use crate::loss;
+use crate::shortfall::{FileContext, Shortfall, applying, has_other_flags, is_strange};
+use crate::time::{CivilTime, origin};
+use crate::write::{FrameEntry, FrameWriter, LossEntry};
 use frame::text::Direction;
 use frame::{FrameRef, Kind, Nanos, dlc};
 use std::io::Write as _;
-
-/// Maximum number of channels that can be distinguished: `logs` keeps this many names.
-pub(crate) const CHANNELS: usize = 255;
 
 /// Bits of an FD line's flags: FDF (EDL), BRS, ESI.
 const FDF: u32 = 0x1000;
@@ -26,40 +26,17 @@ const ESI: u32 = 0x4000;
 pub(crate) struct AscWriter {
     /// Origin of the times; `None` before the first frame of a file.
     start: Option<Nanos>,
-    /// Channels by the indexes of the interfaces; 0: none yet.
-    channels: Vec<u16>,
+    channels: ChannelNumbers,
     /// The file has no header yet.
     fresh: bool,
 }
 
-/// Returns the origin of the times of a file whose first frame has this stamp.
-pub(crate) const fn start(first: Nanos) -> Nanos {
-    if first > i64::MAX as Nanos {
-        // After 2262 there is no date that readers can parse. Times count from 1970.
-        return 0;
-    }
-    first - first % 1_000_000
-}
-
 impl AscWriter {
-    /// Starts a file.
-    pub(crate) fn begin(&mut self) {
-        *self = Self {
-            fresh: true,
-            ..Self::default()
-        };
-    }
-
     fn header(&mut self, first: Nanos, out: &mut Vec<u8>) {
         self.fresh = false;
-        let start = start(first);
+        let start = origin(first);
         self.start = Some(start);
-        let seconds = (start / 1_000_000_000).cast_signed();
-        let date = DateTime::<Utc>::from_timestamp(seconds, (start % 1_000_000_000) as u32);
-        let date = date
-            .unwrap_or_default()
-            .format("%a %b %d %H:%M:%S%.3f %Y")
-            .to_string();
+        let date = CivilTime::of(start);
         // Writes into memory do not fail; this applies to all writes in this module.
         let _ = write!(
             out,
@@ -72,74 +49,65 @@ impl AscWriter {
         );
         let _ = writeln!(out, "   0.000000 Start of measurement");
     }
+}
 
-    /// Returns the channel of an interface; writes a comment with its name if it is new.
-    fn channel(&mut self, place: u16, name: &str, out: &mut Vec<u8>) -> Option<u16> {
-        let at = usize::from(place);
-        if at >= self.channels.len() {
-            self.channels.resize(at + 1, 0);
-        }
-        let known = *self.channels.get(at)?;
-        if known > 0 {
-            return Some(known);
-        }
-        let taken = |channel: u16| self.channels.contains(&channel);
-        let own = name.strip_prefix("can").and_then(|n| n.parse().ok());
-        let own = own.filter(|n: &u16| usize::from(*n) < CHANNELS && name == format!("can{n}"));
-        let mut free = own.map(|n| n + 1).into_iter().chain(1..=CHANNELS as u16);
-        let channel = free.find(|channel| !taken(*channel))?;
-        if let Some(place) = self.channels.get_mut(at) {
-            *place = channel;
-        }
-        let _ = writeln!(out, "// cangate: channel {channel} is {name}");
-        Some(channel)
+impl FrameWriter for AscWriter {
+    fn begin(&mut self, _: &mut Vec<u8>) {
+        *self = Self {
+            fresh: true,
+            ..Self::default()
+        };
     }
 
-    /// Adds a line; `false` if the bytes are not a frame, or a frame that ASC cannot express.
-    pub(crate) fn frame(
-        &mut self,
-        record: &RecordedFrame<'_>,
-        name: &str,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let Some(frame) = record.frame() else {
-            return false;
-        };
-        if frame.header().kind() == Kind::Xl {
+    fn frame(&mut self, entry: &FrameEntry<'_>, out: &mut Vec<u8>) -> bool {
+        if entry.frame.kind() == Kind::Xl {
             return false;
         }
         if self.fresh {
-            self.header(record.stamp, out);
+            self.header(entry.stamp, out);
         }
-        let Some(channel) = self.channel(record.interface, name, out) else {
+        let Some(channel) = self.channels.of(entry.interface, entry.name, "//", out) else {
             return false;
         };
         let start = self.start.unwrap_or_default();
-        time(record.stamp.saturating_sub(start), out);
-        one(&frame, channel, record.direction, out);
+        time(entry.stamp.saturating_sub(start), out);
+        one(&entry.frame, channel, entry.direction, out);
         out.push(b'\n');
         true
     }
 
-    /// Adds a comment, which readers ignore.
-    pub(crate) fn gap(gap: &FrameGap, name: Option<&str>, out: &mut Vec<u8>) {
-        let whose = name.map_or(String::new(), |name| format!(" of {name}"));
-        let _ = writeln!(
-            out,
-            "// {} frames{whose} are missing here: {}",
-            gap.frames,
-            gap.at.words()
-        );
+    fn loss(&mut self, loss: &LossEntry<'_>, out: &mut Vec<u8>) {
+        loss::comment("//", loss, out);
     }
 
-    /// Ends the file.
-    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+    fn end(&mut self, out: &mut Vec<u8>) {
         if self.fresh {
             // A file without a frame still gets the header that identifies its format.
             self.header(0, out);
         }
         out.extend_from_slice(b"End TriggerBlock\n");
     }
+}
+
+/// Returns what ASC cannot express of a frame.
+pub(super) fn shortfalls(entry: &FrameEntry<'_>, file: &FileContext) -> Vec<Shortfall> {
+    if entry.frame.kind() == Kind::Xl {
+        return vec![Shortfall::Xl];
+    }
+    if usize::from(entry.interface) >= CHANNELS {
+        return vec![Shortfall::Channel];
+    }
+    let is_error = entry.frame.id().is_err();
+    applying([
+        (entry.stamp < origin(file.first), Shortfall::Before),
+        (is_error, Shortfall::ErrorFrame),
+        // The line of an error frame contains nothing of it, and an error frame has no sender.
+        (entry.direction.is_none() && !is_error, Shortfall::Direction),
+        (
+            !is_error && (is_strange(&entry.frame) || has_other_flags(&entry.frame)),
+            Shortfall::Bits,
+        ),
+    ])
 }
 
 fn time(offset: Nanos, out: &mut Vec<u8>) {

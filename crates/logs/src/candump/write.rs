@@ -1,7 +1,9 @@
 //! candump's log format, as `candump -L` writes it: the same bytes as [`frame::text::LogLine`],
 //! produced without `core::fmt`.
 
-use crate::chunk::{FrameGap, RecordedFrame};
+use crate::loss;
+use crate::shortfall::{FileContext, Shortfall, applying, is_strange};
+use crate::write::{FrameEntry, FrameWriter, LossEntry};
 use frame::text::Direction;
 use frame::{CanId, FrameRef, Kind, Nanos, flags};
 use std::io::Write as _;
@@ -42,43 +44,6 @@ impl TextWriter {
         }
     }
 
-    /// Adds a line; `false` if the bytes are not a frame.
-    #[inline]
-    pub(crate) fn frame(
-        &mut self,
-        record: &RecordedFrame<'_>,
-        name: &str,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let Some(frame) = record.frame() else {
-            return false;
-        };
-        self.time(record.stamp, out);
-        out.extend_from_slice(b") ");
-        out.extend_from_slice(name.as_bytes());
-        out.push(b' ');
-        one(&frame, out);
-        match record.direction {
-            None => {}
-            Some(Direction::Received) => out.extend_from_slice(b" R"),
-            Some(Direction::Sent) => out.extend_from_slice(b" T"),
-        }
-        out.push(b'\n');
-        true
-    }
-
-    /// Adds a comment, which readers of logs ignore.
-    pub(crate) fn gap(gap: &FrameGap, name: Option<&str>, out: &mut Vec<u8>) {
-        let whose = name.map_or(String::new(), |name| format!(" of {name}"));
-        // Writes into memory do not fail.
-        let _ = writeln!(
-            out,
-            "# {} frames{whose} are missing here: {}",
-            gap.frames,
-            gap.at.words()
-        );
-    }
-
     #[inline]
     fn time(&mut self, stamp: Nanos, out: &mut Vec<u8>) {
         let (second, fraction) = (stamp / 1_000_000_000, (stamp % 1_000_000_000) as u32);
@@ -94,6 +59,46 @@ impl TextWriter {
             decimal::<6>(fraction / 1000, out);
         }
     }
+}
+
+impl FrameWriter for TextWriter {
+    fn begin(&mut self, _: &mut Vec<u8>) {}
+
+    #[inline]
+    fn frame(&mut self, entry: &FrameEntry<'_>, out: &mut Vec<u8>) -> bool {
+        self.time(entry.stamp, out);
+        out.extend_from_slice(b") ");
+        out.extend_from_slice(entry.name.as_bytes());
+        out.push(b' ');
+        one(&entry.frame, out);
+        match entry.direction {
+            None => {}
+            Some(Direction::Received) => out.extend_from_slice(b" R"),
+            Some(Direction::Sent) => out.extend_from_slice(b" T"),
+        }
+        out.push(b'\n');
+        true
+    }
+
+    fn loss(&mut self, loss: &LossEntry<'_>, out: &mut Vec<u8>) {
+        loss::comment("#", loss, out);
+    }
+}
+
+/// Returns what candump's log cannot express of a frame.
+pub(super) fn shortfalls(entry: &FrameEntry<'_>, file: &FileContext) -> Vec<Shortfall> {
+    let header = entry.frame.header();
+    let is_fd = header.kind() == Kind::Fd;
+    applying([
+        (
+            !file.nanos && !entry.stamp.is_multiple_of(1000),
+            Shortfall::Nanoseconds,
+        ),
+        (
+            is_strange(&entry.frame) || is_fd && header.flags() & 0xF0 != 0,
+            Shortfall::Bits,
+        ),
+    ])
 }
 
 #[inline]
@@ -178,43 +183,37 @@ fn short(id: u32, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use frame::text::LogLine;
+    use frame::{FrameBuf, Header, XlFields};
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn the_bytes_are_those_of_line(
-            kernel in prop_oneof![
-                prop::collection::vec(any::<u8>(), 16),
-                prop::collection::vec(any::<u8>(), 72),
-                prop::collection::vec(any::<u8>(), 13..200),
-            ],
-            len in any::<u8>(), stamps in prop::collection::vec(any::<u64>(), 3),
+            kind in 0..3_u8, raw in any::<u32>(), len in 0_usize..2048, dlc in any::<u8>(),
+            flags in any::<u8>(), seed in any::<u8>(), xl in any::<(u8, u8, u32)>(),
+            stamps in prop::collection::vec(any::<u64>(), 3),
             sent in any::<Option<bool>>(), nanos in any::<bool>(),
         ) {
-            let mut kernel = kernel;
-            kernel[4] = len;
-            if len & 0x80 != 0 {
-                let payload = (kernel.len() - 12) as u16;
-                kernel[6..8].copy_from_slice(&payload.to_ne_bytes());
-            } else {
-                kernel[4] %= 9;
+            let kind = [Kind::Classic, Kind::Fd, Kind::Xl][usize::from(kind)];
+            let (vcid, sdt, af) = xl;
+            let len = len % (kind.max_len() + 1);
+            let Ok(header) = Header::new(kind, CanId::from_raw(raw), len) else {
+                return Ok(());
+            };
+            let header = header.with_flags(flags).with_len8_dlc(dlc).with_xl(XlFields { vcid, sdt, af });
+            let mut buf = FrameBuf::new();
+            buf.reset(header);
+            for (at, byte) in buf.buffer_mut().iter_mut().enumerate() {
+                *byte = seed.wrapping_mul(at as u8);
             }
+            let frame = buf.view();
             let mut text = TextWriter::new(nanos);
             let direction = sent.map(|sent| if sent { Direction::Sent } else { Direction::Received });
             for stamp in stamps {
-                let record = RecordedFrame { stamp, interface: 0, direction, bytes: &kernel };
+                let entry = FrameEntry { stamp, interface: 0, name: "can0", direction, frame };
                 let mut out = Vec::new();
-                let done = text.frame(&record, "can0", &mut out);
-                let Some(frame) = record.frame() else {
-                    prop_assert!(!done && out.is_empty());
-                    continue;
-                };
-                let line = LogLine {
-                    stamp,
-                    interface: "can0",
-                    frame,
-                    direction,
-                };
+                prop_assert!(text.frame(&entry, &mut out));
+                let line = LogLine { stamp, interface: "can0", frame, direction };
                 let expected = if nanos { format!("{line:.9}\n") } else { format!("{line}\n") };
                 prop_assert_eq!(String::from_utf8(out).unwrap(), expected);
             }
@@ -224,14 +223,14 @@ mod tests {
     #[test]
     fn a_loss_is_a_comment() {
         let mut out = Vec::new();
-        let gap = FrameGap {
+        let loss = LossEntry {
             stamp: 0,
-            interface: Some(0),
+            interface: Some((0, "can0")),
             frames: 12,
-            at: crate::LossPlace::Queue,
+            reason: "the queue to the file was full",
         };
-        TextWriter::gap(&gap, Some("can0"), &mut out);
-        let mut buf = frame::FrameBuf::new();
+        TextWriter::new(false).loss(&loss, &mut out);
+        let mut buf = FrameBuf::new();
         assert_eq!(
             frame::text::parse_line(out.trim_ascii_end(), &mut buf),
             Ok(None)

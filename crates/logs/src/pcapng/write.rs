@@ -4,7 +4,7 @@
 //! frames the ID is big-endian, and so is the priority with the VCID of an XL frame, but the length
 //! and the acceptance field are little-endian, as libpcap writes them.
 
-use crate::chunk::{FrameGap, RecordedFrame};
+use crate::write::{FrameEntry, FrameWriter, LossEntry};
 use frame::text::Direction;
 use frame::{FrameRef, Kind, flags};
 
@@ -53,24 +53,6 @@ pub(crate) struct PcapngWriter {
 }
 
 impl PcapngWriter {
-    /// Starts a section: at the beginning of a file, or later in it.
-    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
-        *self = Self {
-            gap: self.gap,
-            ..Self::default()
-        };
-        let program = concat!("cangate ", env!("CARGO_PKG_VERSION"));
-        block(SECTION, out, |out| {
-            word(BYTE_ORDER, out);
-            out.extend_from_slice(&1_u16.to_ne_bytes());
-            out.extend_from_slice(&0_u16.to_ne_bytes());
-            // The section's length is unknown.
-            out.extend_from_slice(&u64::MAX.to_ne_bytes());
-            option(SECTION_APPLICATION, program.as_bytes(), out);
-            option(0, &[], out);
-        });
-    }
-
     /// Returns the state of the interface at an index; writes its block if it is new.
     #[inline]
     fn seen(&mut self, place: u16, name: &str, out: &mut Vec<u8>) -> &mut SeenInterface {
@@ -96,39 +78,50 @@ impl PcapngWriter {
         }
         seen
     }
+}
 
-    /// Adds a frame; `false` if the bytes are not a frame.
-    #[inline]
-    pub(crate) fn frame(
-        &mut self,
-        record: &RecordedFrame<'_>,
-        name: &str,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let Some(frame) = record.frame() else {
-            return false;
+impl FrameWriter for PcapngWriter {
+    /// Starts a section: at the beginning of a file, or later in it.
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        *self = Self {
+            gap: self.gap,
+            ..Self::default()
         };
+        let program = concat!("cangate ", env!("CARGO_PKG_VERSION"));
+        block(SECTION, out, |out| {
+            word(BYTE_ORDER, out);
+            out.extend_from_slice(&1_u16.to_ne_bytes());
+            out.extend_from_slice(&0_u16.to_ne_bytes());
+            // The section's length is unknown.
+            out.extend_from_slice(&u64::MAX.to_ne_bytes());
+            option(SECTION_APPLICATION, program.as_bytes(), out);
+            option(0, &[], out);
+        });
+    }
+
+    #[inline]
+    fn frame(&mut self, entry: &FrameEntry<'_>, out: &mut Vec<u8>) -> bool {
         let anywhere = std::mem::take(&mut self.gap);
-        let seen = self.seen(record.interface, name, out);
+        let seen = self.seen(entry.interface, entry.name, out);
         seen.frames += 1;
-        seen.last = record.stamp;
+        seen.last = entry.stamp;
         let (number, gap) = (seen.number - 1, std::mem::take(&mut seen.gap));
         block(PACKET, out, |out| {
             word(number, out);
-            word((record.stamp >> 32) as u32, out);
-            word(record.stamp as u32, out);
+            word((entry.stamp >> 32) as u32, out);
+            word(entry.stamp as u32, out);
             let lengths = out.len();
             out.extend_from_slice(&[0; 8]);
             let begin = out.len();
-            on_the_wire(&frame, out);
+            on_the_wire(&entry.frame, out);
             let len = (out.len() - begin) as u32;
             let both = [len.to_ne_bytes(), len.to_ne_bytes()];
             if let Some(place) = out.get_mut(lengths..begin) {
                 place.copy_from_slice(both.as_flattened());
             }
             pad(out.len() - begin, out);
-            if record.direction.is_some() || gap > 0 || anywhere > 0 {
-                if let Some(direction) = record.direction {
+            if entry.direction.is_some() || gap > 0 || anywhere > 0 {
+                if let Some(direction) = entry.direction {
                     let flags = match direction {
                         Direction::Received => INBOUND,
                         Direction::Sent => OUTBOUND,
@@ -148,23 +141,23 @@ impl PcapngWriter {
     }
 
     /// Records a loss; it is written with the next frame, and in the statistics at the end.
-    pub(crate) fn gap(&mut self, gap: &FrameGap, name: Option<&str>, out: &mut Vec<u8>) {
-        match (gap.interface, name) {
-            (Some(place), Some(name)) => {
+    fn loss(&mut self, loss: &LossEntry<'_>, out: &mut Vec<u8>) {
+        match loss.interface {
+            Some((place, name)) => {
                 let seen = self.seen(place, name, out);
-                seen.gap += gap.frames;
-                seen.lost += gap.frames;
-                seen.last = seen.last.max(gap.stamp);
+                seen.gap += loss.frames;
+                seen.lost += loss.frames;
+                seen.last = seen.last.max(loss.stamp);
             }
-            _ => {
-                self.gap += gap.frames;
-                self.lost += gap.frames;
+            None => {
+                self.gap += loss.frames;
+                self.lost += loss.frames;
             }
         }
     }
 
     /// Ends the section.
-    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+    fn end(&mut self, out: &mut Vec<u8>) {
         // If there is only one interface, all losses belong to it.
         let only = self.interfaces == 1;
         let anywhere = std::mem::take(&mut self.lost);

@@ -1,8 +1,9 @@
-//! Conversion of dates to nanoseconds since 1970. A log does not give its time zone: its dates are
-//! interpreted as UTC.
+//! Conversion between dates and nanoseconds since 1970. A log does not give its time zone: its
+//! dates are interpreted as UTC.
 
-use super::words::{LineWord, decimal, number};
+use crate::words::{LineWord, decimal, number};
 use frame::Nanos;
+use std::fmt;
 
 const SECOND: Nanos = 1_000_000_000;
 const DAY: Nanos = 86_400 * SECOND;
@@ -48,7 +49,7 @@ const HALVES: [(&str, bool); 14] = [
 const FILLERS: [&str; 4] = ["m.", "de", "del", "utc"];
 
 /// Returns the time of a day of the calendar, from 1970 to 2500.
-pub(super) fn day(year: u32, month: u32, day: u32) -> Option<Nanos> {
+pub(crate) fn day(year: u32, month: u32, day: u32) -> Option<Nanos> {
     let leap = |year: u32| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
     };
@@ -76,7 +77,7 @@ pub(super) fn day(year: u32, month: u32, day: u32) -> Option<Nanos> {
 }
 
 /// Parses `14:57:33.123456`.
-pub(super) fn clock(text: &[u8]) -> Option<Nanos> {
+pub(crate) fn clock(text: &[u8]) -> Option<Nanos> {
     let mut parts = text.split(|b| *b == b':');
     let (hours, minutes) = (number(parts.next()?, 10)?, number(parts.next()?, 10)?);
     let seconds = parts.next().map_or(Some(0), |text| decimal(text, 9))?;
@@ -85,7 +86,7 @@ pub(super) fn clock(text: &[u8]) -> Option<Nanos> {
 }
 
 /// Parses `2012-11-28`.
-pub(super) fn iso_day(text: &[u8]) -> Option<Nanos> {
+pub(crate) fn iso_day(text: &[u8]) -> Option<Nanos> {
     let mut parts = text.split(|b| *b == b'-').map(|part| number(part, 10));
     let (y, m, d) = (parts.next()??, parts.next()??, parts.next()??);
     if parts.next().is_some() {
@@ -98,7 +99,7 @@ pub(super) fn iso_day(text: &[u8]) -> Option<Nanos> {
 ///
 /// Of two names or more, the first is the day of the week: `mar.` is Tuesday in French, and March
 /// elsewhere. With an unknown month, there is no date.
-pub(super) fn date<'a>(words: impl Iterator<Item = LineWord<'a>>) -> Option<Nanos> {
+pub(crate) fn date<'a>(words: impl Iterator<Item = LineWord<'a>>) -> Option<Nanos> {
     let (mut year, mut month, mut of_month, mut time) = (None, None, None, None);
     let mut half = None;
     let mut names = Vec::new();
@@ -173,10 +174,81 @@ fn month_of(name: &str) -> Option<u32> {
     found.max().map(|(_, at)| at as u32 + 1)
 }
 
+/// Returns the origin of the times of a file whose first frame has this stamp: the beginning of its
+/// millisecond.
+pub(crate) const fn origin(first: Nanos) -> Nanos {
+    if first > i64::MAX as Nanos {
+        // After 2262 there is no date that readers can parse. Times count from 1970.
+        return 0;
+    }
+    first - first % 1_000_000
+}
+
+/// A time of the calendar, in UTC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CivilTime {
+    year: u64,
+    /// 1 to 12.
+    month: u64,
+    day: u64,
+    /// 0: Sunday.
+    weekday: u64,
+    /// Milliseconds since midnight.
+    ms: u64,
+}
+
+impl CivilTime {
+    /// Returns the time of the calendar for Unix time.
+    pub(crate) const fn of(ns: Nanos) -> Self {
+        let days = ns / DAY;
+        // In years that begin with March, the leap day is the last one. An era is 400 years; day 0
+        // is 0000-03-01.
+        let since = days + 719_468;
+        let (era, of_era) = (since / 146_097, since % 146_097);
+        let of_years = of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096;
+        let year = of_years / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let month = (5 * of_year + 2) / 153;
+        Self {
+            year: era * 400 + year + (month >= 10) as u64,
+            month: if month < 10 { month + 3 } else { month - 9 },
+            day: of_year - (153 * month + 2) / 5 + 1,
+            weekday: (days + 4) % 7,
+            ms: ns % DAY / 1_000_000,
+        }
+    }
+
+    /// Writes `14:57:33.123`.
+    fn clock(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, ms) = (self.ms / 1000, self.ms % 1000);
+        let (minutes, hours) = (seconds / 60 % 60, seconds / 3600);
+        write!(f, "{hours:02}:{minutes:02}:{:02}.{ms:03}", seconds % 60)
+    }
+}
+
+/// `Wed Nov 28 14:57:33.123 2012`; the alternate form is `2012-11-28 14:57:33.123`.
+impl fmt::Display for CivilTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+        const MONTHS: [&str; 12] = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ];
+        if f.alternate() {
+            write!(f, "{:04}-{:02}-{:02} ", self.year, self.month, self.day)?;
+            return self.clock(f);
+        }
+        let weekday = DAYS.get(self.weekday as usize).unwrap_or(&"");
+        let month = MONTHS.get(self.month as usize - 1).unwrap_or(&"");
+        write!(f, "{weekday} {month} {:02} ", self.day)?;
+        self.clock(f)?;
+        write!(f, " {}", self.year)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::words::LineWords;
     use super::*;
+    use crate::words::LineWords;
 
     #[test]
     fn days_are_those_of_the_calendar() {
@@ -187,6 +259,20 @@ mod tests {
         assert_eq!(day(2001, 2, 29), None);
         assert_eq!(day(2001, 13, 1), None);
         assert_eq!(day(2001, 1, 0), None);
+    }
+
+    #[test]
+    fn a_date_that_is_written_is_read_again() {
+        assert_eq!(
+            CivilTime::of(1_354_114_653_123_000_000).to_string(),
+            "Wed Nov 28 14:57:33.123 2012"
+        );
+        // Every day up to 2262, at another time of day.
+        for days in 0..106_000 {
+            let ns = days * DAY + days * 813_000_000 % DAY;
+            let text = CivilTime::of(ns).to_string();
+            assert_eq!(date(LineWords::new(text.as_bytes())), Some(ns), "{text}");
+        }
     }
 
     #[test]

@@ -3,11 +3,12 @@
 //! Numbers of these lines are hex regardless of the base of the file, except for the number of
 //! bytes.
 
-use super::super::words::LineWords;
-use super::{AscReader, AscSighting, direction, dlc, id_of, known};
+use super::known;
+use super::read::{AscReader, AscSighting, direction, dlc, id_of};
 use crate::bad::LogFault;
 use crate::draft::FrameDraft;
-use crate::text::ParsedFrame;
+use crate::read::ParsedFrame;
+use crate::words::LineWords;
 use frame::{FrameBuf, Nanos};
 
 /// Flags of a line: a remote frame, FD (EDL), BRS, ESI.

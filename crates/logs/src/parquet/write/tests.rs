@@ -1,14 +1,11 @@
 //! Reads the files with the crate that other programs use for reading.
 
 use super::*;
-use crate::chunk::LossPlace;
-use linux::can::layout::encode;
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::RowAccessor;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::RowAccessor;
 
 #[test]
 fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
-    let names: Vec<Arc<str>> = vec!["can0".into(), "can1".into()];
     let texts = [
         "123#DEAD",
         "12345678#R5",
@@ -16,33 +13,33 @@ fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
         "20000080#0011223344556677",
     ];
     let mut table = FrameTable::new().unwrap();
-    table.begin();
+    table.begin(&mut Vec::new());
     let mut body = Vec::new();
     for (round, whole) in [4_i64, 8].into_iter().enumerate() {
         for (n, text) in texts.iter().enumerate() {
             let mut buf = frame::FrameBuf::new();
             frame::text::parse_frame(text.as_bytes(), &mut buf).unwrap();
-            let mut bytes = [0; 80];
-            let len = encode(buf.view(), &mut bytes).unwrap();
-            let record = RecordedFrame {
+            let entry = FrameEntry {
                 stamp: (round * 10 + n) as u64,
                 interface: (n % 2) as u16,
+                name: ["can0", "can1"][n % 2],
                 direction: match n {
                     3 => Some(Direction::Sent),
                     2 => Some(Direction::Received),
                     _ => None,
                 },
-                bytes: &bytes[..len],
+                frame: buf.view(),
             };
-            assert!(table.frame(&record));
+            assert!(table.frame(&entry, &mut body));
         }
-        table.gap(&FrameGap {
+        let loss = LossEntry {
             stamp: 0,
             interface: None,
             frames: 7,
-            at: LossPlace::Ring,
-        });
-        let footer = table.flush(&names, &mut body).unwrap();
+            reason: "the kernel's ring was full",
+        };
+        table.loss(&loss, &mut body);
+        let footer = table.flush(&mut body).unwrap();
         let file = Bytes::from([body.clone(), footer].concat());
         let reader = SerializedFileReader::new(file).unwrap();
         assert_eq!(reader.metadata().file_metadata().num_rows(), whole);
@@ -65,7 +62,7 @@ fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
         assert!(!fd.get_bool(2).unwrap());
         let remote = &rows[round * 4 + 1];
         assert!(remote.get_bool(5).unwrap() && remote.get_bool(6).unwrap());
-        assert!(remote.get_bool(2).is_err(), "nobody knows who sent it");
+        assert!(remote.get_bool(2).is_err(), "the direction is not known");
         assert_eq!(remote.get_uint(4).unwrap(), 0x1234_5678);
         assert!(remote.get_bytes(14).unwrap().data().is_empty());
     }

@@ -1,35 +1,50 @@
-//! The output of candump on a terminal with time stamps: `candump -t a|A|d|z`, with or without
-//! `-x`.
+//! candump's log format, and its output on a terminal with time stamps: `candump -t a|A|d|z`, with
+//! or without `-x`.
 
-use super::ParsedFrame;
-use super::time::{clock, iso_day};
-use super::words::{LineWord, LineWords, decimal};
 use crate::bad::LogFault;
 use crate::draft::{self, FrameDraft};
-use crate::format::FileFormat;
 use crate::name::InterfaceName;
-use frame::text::Direction;
+use crate::read::{LineReader, ParsedFrame};
+use crate::time::{clock, iso_day};
+use crate::words::{LineWord, LineWords, decimal, number};
+use frame::text::{Direction, parse_line};
 use frame::{CanId, FrameBuf, Nanos};
 use std::borrow::Cow;
+
+/// A reader of the lines of `candump -L`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CandumpLogReader;
+
+impl LineReader for CandumpLogReader {
+    #[inline]
+    fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
+        let entry = parse_line(line, frame).map_err(LogFault::Text)?;
+        Ok(entry.map(|entry| {
+            // The parser accepts no name that is longer than InterfaceName::MAX.
+            let name = InterfaceName::new(entry.interface).unwrap_or_default();
+            ParsedFrame::new(entry.stamp, entry.direction, name)
+        }))
+    }
+}
 
 /// A reader of lines of candump's output.
 #[derive(Clone, Debug)]
 pub(crate) struct CandumpReader {
-    format: FileFormat,
     /// The sum of the times of the lines so far, where they are differences.
-    sum: Nanos,
+    sum: Option<Nanos>,
 }
 
 impl CandumpReader {
-    pub(crate) const fn new(format: FileFormat) -> Self {
-        Self { format, sum: 0 }
+    /// Creates a reader of lines whose times are differences, or not.
+    pub(crate) fn new(is_delta: bool) -> Self {
+        Self {
+            sum: is_delta.then_some(0),
+        }
     }
+}
 
-    pub(crate) fn line(
-        &mut self,
-        line: &[u8],
-        frame: &mut FrameBuf,
-    ) -> Result<Option<ParsedFrame>, LogFault> {
+impl LineReader for CandumpReader {
+    fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
         let plain = without_colours(line);
         let line = &*plain;
         // After an error frame, `candump -e` explains it.
@@ -39,14 +54,13 @@ impl CandumpReader {
         let mut words = LineWords::new(line);
         let stamp = stamp(&mut words)?;
         // Also for a line that is left out: the next one counts from it.
-        let ns = match stamp {
-            BracketStamp::Relative(ns) | BracketStamp::Absolute(ns)
-                if self.format == FileFormat::CandumpDelta =>
-            {
-                self.sum = self.sum.saturating_add(ns);
-                self.sum
+        let (BracketStamp::Relative(ns) | BracketStamp::Absolute(ns)) = stamp;
+        let ns = match &mut self.sum {
+            None => ns,
+            Some(sum) => {
+                *sum = sum.saturating_add(ns);
+                *sum
             }
-            BracketStamp::Relative(ns) | BracketStamp::Absolute(ns) => ns,
         };
         let interface = words.need("an interface's name")?;
         let name = str::from_utf8(interface.text)
@@ -142,11 +156,11 @@ fn read(words: &mut LineWords<'_>, brs: bool, esi: bool) -> Result<FrameDraft, L
     const ID: &str = "an ID of 3 hex digits (SFF) or 8 (EFF, error frame)";
     const LEN: &str = "a length in brackets, as in [8]";
     let word = words.need(ID)?;
-    let number = word.number(16).ok_or(word.wrong(ID))?;
+    let raw = word.number(16).ok_or(word.wrong(ID))?;
     let id = match word.text.len() {
-        3 => draft::id(number, false),
-        8 if number >> 29 == 1 => Some(CanId::from_raw(number)),
-        8 => draft::id(number, true),
+        3 => draft::id(raw, false),
+        8 if raw >> 29 == 1 => Some(CanId::from_raw(raw)),
+        8 => draft::id(raw, true),
         _ => None,
     };
     let mut draft = FrameDraft::new(id.ok_or(word.wrong(ID))?);
@@ -194,7 +208,7 @@ fn length(word: &LineWord<'_>) -> Option<LengthField> {
         ))),
         [b'{', digit, b'}'] => char::from(*digit).to_digit(16).map(LengthField::Classic),
         [b'[', tens, ones, b']'] => {
-            let len = super::words::number(&[*tens, *ones], 10)?;
+            let len = number(&[*tens, *ones], 10)?;
             (len <= 64).then_some(LengthField::Fd(len as usize))
         }
         [b'[', _, _, _, _, b']'] => Some(LengthField::Xl),

@@ -1,8 +1,7 @@
 //! Reads the files with a small independent reader that implements only the format's description.
 
 use super::*;
-use crate::chunk::LossPlace;
-use linux::can::layout::encode;
+use frame::FrameBuf;
 
 /// Returns the blocks, each with its type and its content.
 fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
@@ -37,14 +36,13 @@ fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
     found
 }
 
-fn kernel(text: &str) -> Vec<u8> {
-    let mut buf = frame::FrameBuf::new();
+fn parsed(text: &str) -> FrameBuf {
+    let mut buf = FrameBuf::new();
     frame::text::parse_frame(text.as_bytes(), &mut buf).unwrap();
-    let mut bytes = vec![0; 2060];
-    let n = encode(buf.view(), &mut bytes).unwrap();
-    bytes.truncate(n);
-    bytes
+    buf
 }
+
+const QUEUE: &str = "the queue to the file was full";
 
 #[test]
 fn frames_as_the_link_type_has_them() {
@@ -73,17 +71,18 @@ fn frames_as_the_link_type_has_them() {
         ),
     ];
     for (text, expected) in cases {
-        let bytes = kernel(text);
-        let record = RecordedFrame {
+        let buf = parsed(text);
+        let record = FrameEntry {
             stamp: 0x0123_4567_89AB_CDEF,
             interface: 4,
+            name: "can4",
             direction: None,
-            bytes: &bytes,
+            frame: buf.view(),
         };
         let mut out = Vec::new();
         let mut pcapng = PcapngWriter::default();
         pcapng.begin(&mut out);
-        assert!(pcapng.frame(&record, "can4", &mut out));
+        assert!(pcapng.frame(&record, &mut out));
         let found = blocks(&out);
         let kinds: Vec<u32> = found.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [SECTION, INTERFACE, PACKET]);
@@ -103,26 +102,27 @@ fn frames_as_the_link_type_has_them() {
 
 #[test]
 fn losses_stand_with_the_next_frame_and_in_the_statistics() {
-    let bytes = kernel("123#01");
-    let record = |interface, stamp, direction| RecordedFrame {
+    let buf = parsed("123#01");
+    let record = |(interface, name), stamp, direction| FrameEntry {
         stamp,
         interface,
+        name,
         direction: Some(direction),
-        bytes: &bytes,
+        frame: buf.view(),
     };
-    let gap = |interface, frames, at| FrameGap {
+    let loss = |interface, frames| LossEntry {
         stamp: 1,
         interface,
         frames,
-        at,
+        reason: QUEUE,
     };
     let mut out = Vec::new();
     let mut pcapng = PcapngWriter::default();
     pcapng.begin(&mut out);
-    pcapng.gap(&gap(Some(1), 7, LossPlace::Queue), Some("can1"), &mut out);
-    pcapng.gap(&gap(None, 5, LossPlace::Ring), None, &mut out);
-    assert!(pcapng.frame(&record(0, 10, Direction::Sent), "can0", &mut out));
-    assert!(pcapng.frame(&record(1, 20, Direction::Received), "can1", &mut out));
+    pcapng.loss(&loss(Some((1, "can1")), 7), &mut out);
+    pcapng.loss(&loss(None, 5), &mut out);
+    assert!(pcapng.frame(&record((0, "can0"), 10, Direction::Sent), &mut out));
+    assert!(pcapng.frame(&record((1, "can1"), 20, Direction::Received), &mut out));
     pcapng.end(&mut out);
     let found = blocks(&out);
     let packets: Vec<_> = found.iter().filter(|b| b.0 == PACKET).collect();
@@ -145,25 +145,26 @@ fn losses_stand_with_the_next_frame_and_in_the_statistics() {
 
 #[test]
 fn with_one_interface_every_loss_is_its_own_and_a_section_can_begin_again() {
-    let bytes = kernel("123#01");
+    let buf = parsed("123#01");
     let mut out = Vec::new();
     let mut pcapng = PcapngWriter::default();
     for _ in 0..2 {
         pcapng.begin(&mut out);
-        let record = RecordedFrame {
+        let record = FrameEntry {
             stamp: 9,
             interface: 0,
+            name: "can0",
             direction: None,
-            bytes: &bytes,
+            frame: buf.view(),
         };
-        assert!(pcapng.frame(&record, "can0", &mut out));
-        let gap = FrameGap {
+        assert!(pcapng.frame(&record, &mut out));
+        let loss = LossEntry {
             stamp: 9,
             interface: None,
             frames: 3,
-            at: LossPlace::Ring,
+            reason: QUEUE,
         };
-        pcapng.gap(&gap, None, &mut out);
+        pcapng.loss(&loss, &mut out);
         pcapng.end(&mut out);
     }
     let found = blocks(&out);
@@ -176,11 +177,4 @@ fn with_one_interface_every_loss_is_its_own_and_a_section_can_begin_again() {
             assert_eq!(lost[1], (7, 3_u64.to_ne_bytes().to_vec()));
         }
     }
-    let no_frame = RecordedFrame {
-        stamp: 0,
-        interface: 0,
-        direction: None,
-        bytes: &[0; 15],
-    };
-    assert!(!pcapng.frame(&no_frame, "can0", &mut out));
 }

@@ -1,15 +1,15 @@
 //! pcap, in libpcap's file format (draft-ietf-opsawg-pcap).
 
+use super::ByteOrder;
 use super::indices::{InterfaceIndices, MANY};
 use super::link::{CapturedPacket, FrameLink};
-use super::{ByteOrder, NextBlock};
 use crate::bad::LogFault;
 use crate::name::InterfaceName;
-use crate::text::ParsedFrame;
+use crate::read::{BlockReader, HeadVerdict, NextBlock, ParsedFrame};
 use frame::{FrameBuf, Nanos};
 
 /// Size in bytes of the file's header, and of a record's header.
-pub(crate) const FILE_HEADER: usize = 24;
+const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 
 /// The longest record that is read: well above an XL frame in a cooked capture.
@@ -19,8 +19,31 @@ const LONGEST: u32 = 16 * 1024;
 const IMPOSSIBLE: u32 = 262_144;
 
 /// A reader of records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PcapReader {
+    /// The contents of the file's header, as soon as it has been read.
+    records: Option<RecordReader>,
+}
+
+impl BlockReader for PcapReader {
+    fn block(&mut self, head: &[u8], _: bool, frame: &mut FrameBuf) -> NextBlock {
+        match &mut self.records {
+            Some(records) => records.record(head, frame),
+            None if head.len() < FILE_HEADER => NextBlock::More,
+            None => {
+                self.records = RecordReader::new(head);
+                match self.records {
+                    Some(_) => NextBlock::Other(FILE_HEADER as u64),
+                    None => NextBlock::Lost(LogFault::Said("no header of pcap begins here")),
+                }
+            }
+        }
+    }
+}
+
+/// A reader of the records of a file with this header.
+#[derive(Clone, Debug)]
+struct RecordReader {
     order: ByteOrder,
     /// Nanoseconds per unit of the fraction.
     unit: Nanos,
@@ -29,7 +52,7 @@ pub(crate) struct PcapReader {
 }
 
 /// Returns the byte order of a file with this beginning, and the nanoseconds per unit.
-pub(crate) fn magic(head: &[u8]) -> Option<(ByteOrder, Nanos)> {
+fn magic(head: &[u8]) -> Option<(ByteOrder, Nanos)> {
     match head.first_chunk()? {
         [0xD4, 0xC3, 0xB2, 0xA1] => Some((ByteOrder::Little, 1000)),
         [0xA1, 0xB2, 0xC3, 0xD4] => Some((ByteOrder::Big, 1000)),
@@ -40,15 +63,25 @@ pub(crate) fn magic(head: &[u8]) -> Option<(ByteOrder, Nanos)> {
 }
 
 /// Returns the link type from a file's header; its upper bits are not used.
-pub(crate) fn link_type(head: &[u8]) -> Option<u32> {
+fn link_type(head: &[u8]) -> Option<u32> {
     let (order, _) = magic(head)?;
     Some(order.u32(head, 20)? & 0xFFFF)
 }
 
-impl PcapReader {
+/// Returns whether a file with this beginning is pcap with CAN frames.
+pub(super) fn verdict(head: &[u8]) -> HeadVerdict {
+    match (magic(head), link_type(head)) {
+        (None, _) => HeadVerdict::Other,
+        (Some(_), None) => HeadVerdict::More,
+        (Some(_), Some(link)) if FrameLink::of(link).is_none() => HeadVerdict::LinkType(link),
+        (Some(_), Some(_)) => HeadVerdict::Yes,
+    }
+}
+
+impl RecordReader {
     /// Creates a reader from the header; `None` where it is not valid, or of a link type without
     /// CAN frames.
-    pub(crate) fn new(head: &[u8]) -> Option<Self> {
+    fn new(head: &[u8]) -> Option<Self> {
         let (order, unit) = magic(head)?;
         let link = FrameLink::of(link_type(head)?)?;
         Some(Self {
@@ -60,7 +93,7 @@ impl PcapReader {
     }
 
     /// Reads the record at the beginning of `head`.
-    pub(crate) fn record(&mut self, head: &[u8], frame: &mut FrameBuf) -> NextBlock {
+    fn record(&mut self, head: &[u8], frame: &mut FrameBuf) -> NextBlock {
         let word = |at| self.order.u32(head, at);
         let (Some(seconds), Some(fraction), Some(captured), Some(original)) =
             (word(0), word(4), word(8), word(12))

@@ -1,15 +1,15 @@
-//! PEAK TRC, versions 1.0 to 2.1. Bus N is the interface `can(N-1)`.
+//! Lines of TRC. Bus N is the interface `can(N-1)`, unless a comment written by cangate gives its
+//! name.
 
-use super::ParsedFrame;
-use super::words::{LineWord, LineWords, decimal, signed};
+use super::EPOCH;
 use crate::bad::LogFault;
+use crate::channels::ChannelNames;
 use crate::draft::{self, FrameDraft};
-use crate::name::InterfaceName;
+use crate::read::{LineReader, ParsedFrame};
+use crate::words::{LineWord, LineWords, decimal, number, signed, with_point};
 use frame::text::Direction;
 use frame::{FrameBuf, Nanos, dlc};
 
-/// Days from TRC's epoch, 1899-12-30, to 1970-01-01.
-const EPOCH: Nanos = 25_569;
 const DAY: u128 = 86_400_000_000_000;
 
 /// The columns of each version where the file does not specify its own; `Y` is the direction or the
@@ -34,6 +34,7 @@ pub(crate) struct TrcReader {
     columns: Vec<u8>,
     /// Whether the file has given its version or its columns.
     said: bool,
+    names: ChannelNames,
 }
 
 impl TrcReader {
@@ -42,14 +43,13 @@ impl TrcReader {
             start: 0,
             columns: b"NOILD".to_vec(),
             said: false,
+            names: ChannelNames::new(),
         }
     }
+}
 
-    pub(crate) fn line(
-        &mut self,
-        line: &[u8],
-        frame: &mut FrameBuf,
-    ) -> Result<Option<ParsedFrame>, LogFault> {
+impl LineReader for TrcReader {
+    fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
         let line = line.trim_ascii_end();
         match line.trim_ascii_start() {
             [] => Ok(None),
@@ -57,7 +57,9 @@ impl TrcReader {
             _ => self.event(line, frame),
         }
     }
+}
 
+impl TrcReader {
     fn header(&mut self, text: &[u8]) -> Result<(), LogFault> {
         if let Some(version) = text.strip_prefix(b"$FILEVERSION=") {
             let known = COLUMNS.iter().find(|(name, _)| name.as_bytes() == version);
@@ -77,6 +79,8 @@ impl TrcReader {
             }
             self.columns = columns;
             self.said = true;
+        } else {
+            self.names.comment(LineWords::new(text));
         }
         Ok(())
     }
@@ -172,17 +176,21 @@ impl TrcReader {
 
     fn got(&self, seen: &TrcColumns<'_>) -> ParsedFrame {
         let ns = self.start.saturating_add_signed(seen.offset);
-        let name = InterfaceName::of_channel(seen.bus.unwrap_or(1));
+        let name = self.names.of(seen.bus.unwrap_or(1));
         ParsedFrame::new(ns, seen.direction, name)
     }
 }
 
-/// Returns whether a line looks like that of a frame of versions 1.0 to 1.3, in a file that has no
-/// header.
-pub(crate) fn is_frame(line: &[u8]) -> bool {
+/// Returns whether a line is one of a header, or looks like that of a frame of versions 1.0 to 1.3,
+/// in a file that has no header.
+pub(super) fn is_line(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b";") || is_frame(line)
+}
+
+fn is_frame(line: &[u8]) -> bool {
     let mut words = LineWords::new(line);
     let number = words.next().and_then(|word| word.text.strip_suffix(b")"));
-    let numbered = number.is_some_and(|digits| number_of(digits).is_some());
+    let numbered = number.is_some_and(|digits| self::number(digits, 10).is_some());
     let timed = words
         .next()
         .is_some_and(|word| time_of(word.text).is_some());
@@ -198,13 +206,9 @@ fn is_event(word: &LineWord<'_>) -> bool {
     events.iter().chain(&OTHERS).any(|event| word.is(event))
 }
 
-fn number_of(digits: &[u8]) -> Option<u32> {
-    super::words::number(digits, 10)
-}
-
 /// Parses a time in ms; some countries write it with a comma.
 fn time_of(text: &[u8]) -> Option<i64> {
-    signed(&super::words::with_point(text), 6)
+    signed(&with_point(text), 6)
 }
 
 /// The contents of the columns before the payload.
@@ -261,7 +265,7 @@ fn draft(seen: &TrcColumns<'_>, words: &mut LineWords<'_>) -> Result<Option<Fram
 
 /// Parses days since 1899-12-30 with a fraction, and returns Unix time.
 fn days(text: &[u8]) -> Option<Nanos> {
-    let text = &*super::words::with_point(text);
+    let text = &*with_point(text);
     // A day in units of 10^-14 days is 0.864 ns.
     let point = text.iter().position(|b| *b == b'.').unwrap_or(text.len());
     let (whole, fraction) = text.split_at_checked(point)?;

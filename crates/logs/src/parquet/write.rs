@@ -4,19 +4,19 @@
 //! the next row group overwrites the footer: so the file can be read whenever no write is in
 //! progress.
 
-use crate::chunk::{FrameGap, RecordedFrame};
+use crate::write::{FrameEntry, FrameWriter, LossEntry, WriteError};
+use ::parquet::basic::Compression;
+use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::{
+    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+};
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::parser::parse_message_type;
 use bytes::Bytes;
 use frame::Kind;
 use frame::text::Direction;
-use parquet::basic::Compression;
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-pub(crate) use parquet::errors::ParquetError;
-use parquet::file::metadata::{
-    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
-};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
 use std::sync::Arc;
 
 /// The columns, in the order in which they are written.
@@ -48,6 +48,8 @@ const MOST_BYTES: usize = 1 << 22;
 pub(crate) struct FrameTable {
     writer: SerializedFileWriter<Vec<u8>>,
     rows: TableRows,
+    /// The names of the interfaces, by their numbers.
+    names: Vec<Option<ByteArray>>,
     /// Frames lost since the last frame.
     gap: u64,
     lost: u64,
@@ -80,84 +82,19 @@ struct TableRows {
 }
 
 impl FrameTable {
-    pub(crate) fn new() -> Result<Self, ParquetError> {
+    pub(crate) fn new() -> Result<Self, WriteError> {
+        Self::begun().map_err(|error| WriteError::new(error.to_string()))
+    }
+
+    fn begun() -> Result<Self, ParquetError> {
         Ok(Self {
             writer: writer()?,
             rows: TableRows::default(),
+            names: Vec::new(),
             gap: 0,
             lost: 0,
             broken: None,
         })
-    }
-
-    /// Starts a file: rows that were collected and not written are discarded.
-    pub(crate) fn begin(&mut self) {
-        let gap = self.gap;
-        match Self::new() {
-            Ok(new) => *self = Self { gap, ..new },
-            Err(error) => self.broken = Some(error),
-        }
-    }
-
-    /// Adds a row; `false` if the bytes are not a frame.
-    #[inline]
-    pub(crate) fn frame(&mut self, record: &RecordedFrame<'_>) -> bool {
-        let Some(frame) = record.frame() else {
-            return false;
-        };
-        let (header, rows) = (frame.header(), &mut self.rows);
-        let (id, xl) = (header.id(), header.xl());
-        rows.time.push(record.stamp.cast_signed());
-        rows.interface.push(record.interface);
-        rows.sent
-            .extend(record.direction.map(|one| one == Direction::Sent));
-        rows.sent_known.push(record.direction.is_some().into());
-        rows.kind.push(header.kind());
-        rows.id.push(id.number().cast_signed());
-        rows.eff.push(id.is_eff());
-        rows.rtr.push(header.is_rtr());
-        rows.error.push(id.is_err());
-        rows.flags.push(i32::from(header.flags()));
-        rows.dlc.push(i32::from(header.dlc()));
-        rows.len.push(header.len() as i32);
-        rows.vcid.push(i32::from(xl.vcid));
-        rows.sdt.push(i32::from(xl.sdt));
-        rows.af.push(xl.af.cast_signed());
-        rows.data.extend_from_slice(frame.data());
-        rows.ends.push(rows.data.len());
-        rows.lost_before
-            .push(std::mem::take(&mut self.gap).cast_signed());
-        true
-    }
-
-    pub(crate) const fn gap(&mut self, gap: &FrameGap) {
-        self.gap += gap.frames;
-        self.lost += gap.frames;
-    }
-
-    /// Returns whether a row group is full.
-    pub(crate) fn is_full(&self) -> bool {
-        self.rows.time.len() >= GROUP || self.rows.data.len() >= MOST_BYTES
-    }
-
-    /// Adds the rows' group to `out`, and returns the footer that follows it.
-    pub(crate) fn flush(
-        &mut self,
-        names: &[Arc<str>],
-        out: &mut Vec<u8>,
-    ) -> Result<Vec<u8>, ParquetError> {
-        if let Some(error) = self.broken.take() {
-            return Err(error);
-        }
-        if !self.rows.time.is_empty() {
-            let group = self.writer.next_row_group()?;
-            let done = self.rows.write(group, names);
-            self.rows.clear();
-            done?;
-        }
-        self.writer.flush().map_err(ParquetError::from)?;
-        out.append(self.writer.inner_mut());
-        self.footer()
     }
 
     fn footer(&self) -> Result<Vec<u8>, ParquetError> {
@@ -179,6 +116,86 @@ impl FrameTable {
         ParquetMetaDataWriter::new(&mut footer, &meta).finish()?;
         Ok(footer)
     }
+
+    /// Adds the rows' group to `out`, and returns the footer that follows it.
+    fn group(&mut self, out: &mut Vec<u8>) -> Result<Vec<u8>, ParquetError> {
+        if let Some(error) = self.broken.take() {
+            return Err(error);
+        }
+        if !self.rows.time.is_empty() {
+            let group = self.writer.next_row_group()?;
+            let done = self.rows.write(group, &self.names);
+            self.rows.clear();
+            done?;
+        }
+        self.writer.flush().map_err(ParquetError::from)?;
+        out.append(self.writer.inner_mut());
+        self.footer()
+    }
+}
+
+impl FrameWriter for FrameTable {
+    /// Starts a file: rows that were collected and not written are discarded.
+    fn begin(&mut self, _: &mut Vec<u8>) {
+        let (gap, names) = (self.gap, std::mem::take(&mut self.names));
+        match Self::begun() {
+            Ok(new) => *self = Self { gap, names, ..new },
+            Err(error) => self.broken = Some(error),
+        }
+    }
+
+    #[inline]
+    fn frame(&mut self, entry: &FrameEntry<'_>, _: &mut Vec<u8>) -> bool {
+        let place = usize::from(entry.interface);
+        if self.names.len() <= place {
+            self.names.resize(place + 1, None);
+        }
+        if let Some(name @ None) = self.names.get_mut(place) {
+            *name = Some(ByteArray::from(entry.name));
+        }
+        let (header, rows) = (entry.frame.header(), &mut self.rows);
+        let (id, xl) = (header.id(), header.xl());
+        rows.time.push(entry.stamp.cast_signed());
+        rows.interface.push(entry.interface);
+        rows.sent
+            .extend(entry.direction.map(|one| one == Direction::Sent));
+        rows.sent_known.push(entry.direction.is_some().into());
+        rows.kind.push(header.kind());
+        rows.id.push(id.number().cast_signed());
+        rows.eff.push(id.is_eff());
+        rows.rtr.push(header.is_rtr());
+        rows.error.push(id.is_err());
+        rows.flags.push(i32::from(header.flags()));
+        rows.dlc.push(i32::from(header.dlc()));
+        rows.len.push(header.len() as i32);
+        rows.vcid.push(i32::from(xl.vcid));
+        rows.sdt.push(i32::from(xl.sdt));
+        rows.af.push(xl.af.cast_signed());
+        rows.data.extend_from_slice(entry.frame.data());
+        rows.ends.push(rows.data.len());
+        rows.lost_before
+            .push(std::mem::take(&mut self.gap).cast_signed());
+        true
+    }
+
+    fn loss(&mut self, loss: &LossEntry<'_>, _: &mut Vec<u8>) {
+        self.gap += loss.frames;
+        self.lost += loss.frames;
+    }
+
+    /// Returns whether a row group is full.
+    fn is_full(&self, _: &[u8]) -> bool {
+        self.rows.time.len() >= GROUP || self.rows.data.len() >= MOST_BYTES
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>) -> Result<Vec<u8>, WriteError> {
+        self.group(out)
+            .map_err(|error| WriteError::new(error.to_string()))
+    }
+
+    fn is_resumable(&self) -> bool {
+        false
+    }
 }
 
 fn writer() -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
@@ -199,13 +216,12 @@ impl TableRows {
     fn write(
         &self,
         group: SerializedRowGroupWriter<'_, Vec<u8>>,
-        names: &[Arc<str>],
+        names: &[Option<ByteArray>],
     ) -> Result<(), ParquetError> {
-        let names: Vec<ByteArray> = names.iter().map(|n| ByteArray::from(&**n)).collect();
         let unknown = ByteArray::from("?");
         let interfaces = self.interface.iter().map(|place| {
             let name = names.get(usize::from(*place));
-            name.unwrap_or(&unknown).clone()
+            name.and_then(Option::as_ref).unwrap_or(&unknown).clone()
         });
         let kinds = [Kind::Classic, Kind::Fd, Kind::Xl].map(|kind| {
             let text = match kind {

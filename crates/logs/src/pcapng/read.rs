@@ -1,12 +1,12 @@
 //! pcapng (draft-ietf-opsawg-pcapng): sections, interfaces, packets; other blocks are skipped.
 
-use super::indices::{InterfaceIndices, MANY};
-use super::link::{CapturedPacket, FrameLink};
-use super::{ByteOrder, NextBlock};
 use crate::bad::LogFault;
 use crate::loss::{self, FrameLoss};
 use crate::name::InterfaceName;
-use crate::text::ParsedFrame;
+use crate::pcap::ByteOrder;
+use crate::pcap::indices::{InterfaceIndices, MANY};
+use crate::pcap::link::{CapturedPacket, FrameLink};
+use crate::read::{BlockReader, NextBlock, ParsedFrame};
 use frame::text::Direction;
 use frame::{FrameBuf, Nanos};
 
@@ -80,9 +80,10 @@ impl PcapngReader {
             anywhere: 0,
         }
     }
+}
 
-    /// Reads the block at the beginning of `head`.
-    pub(crate) fn block(&mut self, head: &[u8], frame: &mut FrameBuf) -> NextBlock {
+impl BlockReader for PcapngReader {
+    fn block(&mut self, head: &[u8], _: bool, frame: &mut FrameBuf) -> NextBlock {
         let Some(start) = head.get(..12) else {
             return NextBlock::More;
         };
@@ -145,7 +146,9 @@ impl PcapngReader {
             _ => self.packet(body, false, frame),
         }
     }
+}
 
+impl PcapngReader {
     fn interface(&mut self, body: &[u8], size: u64) -> NextBlock {
         let number = self.interfaces.len();
         if number >= MOST_INTERFACES {

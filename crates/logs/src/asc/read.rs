@@ -1,4 +1,4 @@
-//! Vector ASC, as CANalyzer, CANoe and other programs write it: classic and FD frames, error
+//! Lines of ASC, as CANalyzer, CANoe and other programs write them: classic and FD frames, error
 //! frames.
 //!
 //! Channel N is the interface `can(N-1)`, as in SocketCAN and python-can, unless a comment written
@@ -7,24 +7,15 @@
 //! A line that is not a frame is skipped if it is known ([`known`]); any other is a mistake,
 //! because it can be a damaged frame.
 
-mod flexible;
-mod known;
-mod xl;
-
-use super::words::{LineWord, LineWords, number, signed, with_point};
-use super::{ParsedFrame, time};
+use super::known;
 use crate::bad::LogFault;
+use crate::channels::ChannelNames;
 use crate::draft::{self, FrameDraft};
-use crate::name::InterfaceName;
+use crate::read::{LineReader, ParsedFrame};
+use crate::time;
+use crate::words::{LineWord, LineWords, number, signed, with_point};
 use frame::text::Direction;
 use frame::{CanId, FrameBuf, Nanos};
-use std::collections::BTreeMap;
-
-/// The comment that names a channel; its number, `is` and the name follow.
-const NAMES: &str = "cangate:";
-
-/// Maximum number of channels with a name; CANoe has 64.
-const MOST_NAMED: usize = 256;
 
 const SECOND: Nanos = 1_000_000_000;
 const DAY: Nanos = 86_400 * SECOND;
@@ -50,7 +41,7 @@ pub(crate) struct AscReader {
     /// The time since the start; a few frames can come before it.
     at: i64,
     clock: AscClock,
-    names: BTreeMap<u32, InterfaceName>,
+    names: ChannelNames,
 }
 
 /// The reference of the times.
@@ -67,10 +58,10 @@ enum AscClock {
 
 /// The circumstances of a frame.
 #[derive(Clone, Copy, Debug)]
-struct AscSighting {
-    ns: Nanos,
-    channel: u32,
-    direction: Option<Direction>,
+pub(super) struct AscSighting {
+    pub(super) ns: Nanos,
+    pub(super) channel: u32,
+    pub(super) direction: Option<Direction>,
 }
 
 impl AscReader {
@@ -84,15 +75,13 @@ impl AscReader {
             first_of_block: false,
             at: 0,
             clock: AscClock::Start,
-            names: BTreeMap::new(),
+            names: ChannelNames::new(),
         }
     }
+}
 
-    pub(crate) fn line(
-        &mut self,
-        line: &[u8],
-        frame: &mut FrameBuf,
-    ) -> Result<Option<ParsedFrame>, LogFault> {
+impl LineReader for AscReader {
+    fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
         let mut words = LineWords::new(line);
         let Some(first) = words.next() else {
             return Ok(None);
@@ -121,7 +110,9 @@ impl AscReader {
             None => self.event(event, first_of_block).map(|()| None),
         }
     }
+}
 
+impl AscReader {
     /// Returns the time of a line, also of one that is not a frame.
     fn time(&mut self, offset: i64, first_of_block: bool) -> Nanos {
         if self.relative {
@@ -207,9 +198,7 @@ impl AscReader {
                 self.dated = true;
             }
         } else if first.text.starts_with(b"//") {
-            if words.next().is_some_and(|word| word.is(NAMES)) {
-                self.name(words);
-            }
+            self.names.comment(words);
         } else if !known::is_header(first, words) {
             return Err(first.wrong(
                 "a time in seconds, or a line that is known: is this a frame that was damaged?",
@@ -226,16 +215,6 @@ impl AscReader {
             self.clock = AscClock::Start;
         } else {
             self.clock = AscClock::Open;
-        }
-    }
-
-    /// Reads `channel 1 is can0`.
-    fn name(&mut self, mut words: LineWords<'_>) {
-        let channel = words.nth(1).and_then(|word| word.number(10));
-        let name = words.nth(1).and_then(|word| str::from_utf8(word.text).ok());
-        let named = channel.zip(name.and_then(InterfaceName::new));
-        if let Some((channel, name)) = named.filter(|_| self.names.len() < MOST_NAMED) {
-            self.names.insert(channel, name);
         }
     }
 
@@ -305,21 +284,32 @@ impl AscReader {
         }))
     }
 
-    fn put(
+    pub(super) fn put(
         &self,
         draft: &FrameDraft,
         seen: &AscSighting,
         frame: &mut FrameBuf,
     ) -> Result<Option<ParsedFrame>, LogFault> {
         draft.put(frame)?;
-        let name = self.names.get(&seen.channel).copied();
-        let name = name.unwrap_or_else(|| InterfaceName::of_channel(seen.channel));
+        let name = self.names.of(seen.channel);
         Ok(Some(ParsedFrame::new(seen.ns, seen.direction, name)))
     }
 }
 
-/// Returns whether a line looks like that of a frame, in a log that has no header.
-pub(crate) fn is_frame(line: &[u8]) -> bool {
+/// Returns whether a line is one of a header, or looks like that of a frame: a section cut out of a
+/// log has no header.
+pub(super) fn is_line(line: &[u8]) -> bool {
+    let all: Vec<_> = LineWords::new(line).take(6).collect();
+    let is = |at: usize, text: &str| all.get(at).is_some_and(|word| word.is(text));
+    is(0, "date") && all.iter().any(|word| word.text.contains(&b':'))
+        || is(0, "base") && (is(1, "hex") || is(1, "dec"))
+        || is(0, "Begin") && is(1, "Triggerblock")
+        || is(0, "//") && is(1, "version")
+        || is_frame(line)
+}
+
+/// Returns whether a line looks like that of a frame.
+fn is_frame(line: &[u8]) -> bool {
     let mut words = LineWords::new(line);
     let timed = words.next().is_some_and(|word| {
         is_number(word.text) && word.text.contains(&b'.') && time_of(word.text).is_some()
@@ -358,12 +348,12 @@ fn is_letters(text: &[u8]) -> bool {
 }
 
 /// Parses a DLC: one hex digit, regardless of the base of the file; two digits are decimal.
-fn dlc(word: &LineWord<'_>) -> Option<u32> {
+pub(super) fn dlc(word: &LineWord<'_>) -> Option<u32> {
     let base = if word.text.len() == 1 { 16 } else { 10 };
     word.number(base).filter(|dlc| *dlc <= 15)
 }
 
-fn id_of(text: &[u8], base: u32) -> Option<CanId> {
+pub(super) fn id_of(text: &[u8], base: u32) -> Option<CanId> {
     let (digits, eff) = match text {
         [digits @ .., b'x' | b'X'] => (digits, true),
         digits => (digits, false),
@@ -371,7 +361,7 @@ fn id_of(text: &[u8], base: u32) -> Option<CanId> {
     number(digits, base).and_then(|id| draft::id(id, eff))
 }
 
-fn direction(word: &LineWord<'_>) -> Option<Direction> {
+pub(super) fn direction(word: &LineWord<'_>) -> Option<Direction> {
     match word {
         word if word.is("Rx") => Some(Direction::Received),
         word if word.is("Tx") => Some(Direction::Sent),
