@@ -147,7 +147,7 @@ mod tests {
         );
         let unknown = said("b.pcap").unwrap_err();
         assert!(matches!(unknown, FormError::Unknown(_)));
-        let list = ".log, .asc, .trc, .pcapng or .parquet (.gz";
+        let list = ".log, .asc, .trc, .csv, .pcapng or .parquet (.gz";
         assert!(unknown.to_string().contains(list), "{unknown}");
         let read = CaptureOutput::of(Path::new("b.log"), Some(FileFormat::Pcap));
         assert!(matches!(

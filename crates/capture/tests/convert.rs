@@ -110,9 +110,9 @@ fn without_fd(frame: &FrameBuf) -> FrameBuf {
     } else {
         Kind::Classic
     };
+    let header = Header::new(kind, header.id(), header.len()).unwrap();
     let mut plain = FrameBuf::new();
-    plain.reset(Header::new(kind, header.id(), header.len()).unwrap());
-    plain.buffer_mut().copy_from_slice(frame.view().data());
+    plain.set(FrameRef::new(header, frame.view().data()).unwrap());
     plain
 }
 
@@ -200,7 +200,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
     fn what_is_written_is_read_again(
-        frames in logged(), form in prop::sample::select(vec!["log", "asc", "trc", "pcapng"]),
+        frames in logged(), form in prop::sample::select(vec!["log", "asc", "trc", "csv", "pcapng"]),
         packing in prop::sample::select(vec!["", ".gz", ".zst"]), nanos in any::<bool>(),
     ) {
         let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::read::FormatReading;
 use crate::write::{FormatWriting, FrameWriter, WriteError, WriteOptions};
-use crate::{asc, candump, parquet, pcap, pcapng, trc};
+use crate::{asc, busmaster, candump, csv, parquet, pcap, pcapng, trc};
 use std::fmt;
 use std::time::Duration;
 
@@ -54,6 +54,10 @@ formats! {
     Asc = asc::FORMAT,
     /// PEAK TRC, 1.0 to 2.1.
     Trc = trc::FORMAT,
+    /// CSV of python-can or SavvyCAN.
+    Csv = csv::FORMAT,
+    /// BUSMASTER's own logs.
+    Busmaster = busmaster::FORMAT,
     /// pcapng.
     Pcapng = pcapng::FORMAT,
     /// pcap, of libpcap and tcpdump.
@@ -160,6 +164,14 @@ impl FileFormat {
     #[must_use]
     pub fn is_packed(self) -> bool {
         self.spec().writing.is_some_and(|writing| writing.is_packed)
+    }
+
+    /// Returns whether a file of it can state that frames are missing.
+    #[must_use]
+    pub fn has_losses(self) -> bool {
+        self.spec()
+            .writing
+            .is_some_and(|writing| writing.has_losses)
     }
 
     /// Returns whether this build of the program can write it.

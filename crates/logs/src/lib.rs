@@ -39,8 +39,10 @@
 
 mod asc;
 mod bad;
+mod busmaster;
 mod candump;
 mod channels;
+mod csv;
 mod database;
 mod draft;
 mod format;

@@ -18,6 +18,8 @@ pub(crate) struct FormatWriting {
     pub(crate) flush_every: Duration,
     /// The file is compressed internally, and its end is replaced when more is written.
     pub(crate) is_packed: bool,
+    /// A file can state that frames are missing.
+    pub(crate) has_losses: bool,
     /// This build contains the writer.
     pub(crate) is_built: bool,
     pub(crate) create: fn(WriteOptions) -> Result<Box<dyn FrameWriter>, WriteError>,
@@ -33,6 +35,7 @@ impl FormatWriting {
         omissions: "",
         flush_every: Duration::from_secs(1),
         is_packed: false,
+        has_losses: true,
         is_built: true,
         create: |_| Err(WriteError(String::new())),
         shortfalls: |_, _| Vec::new(),

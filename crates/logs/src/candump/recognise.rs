@@ -66,10 +66,7 @@ fn is_length(word: &[u8]) -> bool {
 /// Returns whether the times of these lines are differences; `None`: more lines are needed, unless
 /// these are `enough`. Times that count from the first frame nearly always grow; differences grow
 /// half of the time.
-pub(crate) fn is_delta(
-    lines: &mut dyn Iterator<Item = &[u8]>,
-    enough: bool,
-) -> Option<bool> {
+pub(crate) fn is_delta(lines: &mut dyn Iterator<Item = &[u8]>, enough: bool) -> Option<bool> {
     let times = lines.filter_map(
         |line| match stamp(&mut LineWords::new(&without_colours(line))) {
             Ok(BracketStamp::Relative(ns)) => Some(ns),

@@ -20,6 +20,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
         omissions: "comments of a user that stand with a frame of pcapng",
         flush_every: Duration::from_secs(10),
         is_packed: true,
+        has_losses: true,
         is_built: cfg!(feature = "parquet"),
         create,
         // Stamps are signed numbers of 64 bits.
