@@ -92,6 +92,14 @@ impl FileFormat {
         names
     };
 
+    /// Returns the titles of the formats that are read, for a sentence.
+    #[must_use]
+    pub fn read_titles() -> String {
+        let titles = Self::NAMES.map(|(_, format)| format.spec().title);
+        let (last, first) = titles.split_last().unwrap_or((&"", &[]));
+        format!("{} and {last}", first.join(", "))
+    }
+
     /// Returns the formats that are written.
     pub fn written() -> impl Iterator<Item = Self> {
         Self::ALL

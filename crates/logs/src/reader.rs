@@ -32,7 +32,7 @@ pub enum LogError {
         line: BadLine,
     },
     /// Nothing after this place can be read.
-    #[error("{name}: {line}; nothing behind it can be read")]
+    #[error("{name}: {line}; nothing after it can be read")]
     Lost {
         /// The log's name.
         name: String,
@@ -41,8 +41,8 @@ pub enum LogError {
     },
     /// The input is not a log.
     #[error(
-        "{name}: this is no log: {looks}\nlogs are candump -L or -t, Vector ASC, PEAK TRC, pcapng and \
-         pcap, also packed by gzip or zstd"
+        "{name}: not a log file: {looks}\nlogs are {list}, also compressed by gzip or zstd",
+        list = FileFormat::read_titles()
     )]
     Unknown {
         /// Its name.

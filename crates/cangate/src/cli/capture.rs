@@ -17,13 +17,10 @@ pub(crate) struct Capture {
     /// that appear later, and no character device.
     #[arg(value_name = "IFACE|DEVICE[,FILTER]…", required = true)]
     pub(crate) interfaces: Vec<String>,
-    /// The file to write; its extension selects the format: .log (candump), .asc, .pcapng,
-    /// .parquet.
-    ///
-    /// With .gz or .zst appended, as in .log.gz, it is compressed, except Parquet, which is
-    /// compressed already. `-` is standard output. An existing file of this name is kept: it gets a
-    /// number (drive.000001.log).
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(
+        short, long, value_name = "FILE", help = OUTPUT_HELP,
+        long_help = output_help("An existing file of this name is kept: it gets a number (drive.000001.log).")
+    )]
     pub(crate) out: PathBuf,
     /// The format, if the file's name does not select it.
     #[arg(long, value_name = "FORMAT", value_parser = written_format())]
@@ -58,6 +55,19 @@ with interfaces and character devices together 400 ms.
 
 Exit status: 0: nothing was lost; 1: it could not be recorded; 2: the options are wrong; 3: frames
 were lost, the summary says how many and where; 4: standard output was closed.";
+
+pub(crate) const OUTPUT_HELP: &str = "The file to write; its extension selects the format";
+
+/// Returns the help of a file that is written, with the extension of each format.
+pub(crate) fn output_help(more: &str) -> String {
+    let formats = FileFormat::written()
+        .map(|format| format!("  {}: {}\n", format.endings().join(", "), format.help()));
+    format!(
+        "{OUTPUT_HELP}:\n\n{}\nWith .gz or .zst appended, as in .log.gz, it is compressed, except Parquet, \
+         which is compressed already. `-` is standard output. {more}",
+        formats.collect::<String>()
+    )
+}
 
 /// Returns the parser of the name of a format that is written.
 pub(crate) fn written_format() -> impl TypedValueParser<Value = FileFormat> {

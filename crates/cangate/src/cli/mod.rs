@@ -81,7 +81,7 @@ pub(crate) enum Command {
     /// the frames that were lost.
     #[cfg(feature = "capture")]
     Capture(Box<capture::Capture>),
-    /// Convert a log of any format that cangate reads to candump's, Vector ASC, pcapng or Parquet.
+    /// Convert a log of any format that cangate reads into another format.
     #[cfg(feature = "capture")]
     Convert(convert::Convert),
     /// cangate-lab: run commands and experiments on real kernels in virtual machines.
@@ -148,8 +148,8 @@ pub(crate) struct KeepCard {
 pub(crate) struct Demo {
     /// Replay this log instead of the SAE class C messages.
     ///
-    /// candump -L or -t, Vector ASC, PEAK TRC, pcapng or pcap, also compressed by gzip or zstd. `-`
-    /// is standard input. An interface that has the name of a bus of the gateway file is put on
+    /// Any format that `cangate convert` reads (`cangate convert --help` lists them), also compressed
+    /// by gzip or zstd. `-` is standard input. An interface that has the name of a bus of the gateway file is put on
     /// this bus, the others on the remaining buses, in their order. Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,

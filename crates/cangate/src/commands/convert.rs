@@ -108,8 +108,12 @@ fn room(args: &Convert) -> Result<(), Failure> {
 fn say(name: &str, output: &CaptureOutput, done: &ConversionResult) {
     let mut lines = done.bad.remarks(name);
     if done.missing > 0 {
+        let stated = match output.format.has_losses() {
+            true => "the output states it, too",
+            false => "the format of the output cannot state it",
+        };
         lines.push(format!(
-            "{name}: {} frames are missing by its own words, because its recorder lost them; what is written says so, too",
+            "{name}: {} frames are missing according to the log, because its recorder lost them; {stated}",
             done.missing
         ));
     }

@@ -140,7 +140,7 @@ fn formats_are_named_or_recognised() {
     assert_eq!(last(&["--from", "candump-delta"]), "(0000000001.200000)");
     let said = stderr(&mut convert(folder.path(), &["in.log", "x.blf"]), 2);
     assert!(
-        said.contains("x.blf: the name says no format: end it in .log, .asc"),
+        said.contains("x.blf: the name selects no format: end it in .log, .asc"),
         "{said}"
     );
     let said = stderr(

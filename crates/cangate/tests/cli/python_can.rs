@@ -1,10 +1,10 @@
-//! python-can reads the files that `cangate convert` writes, and vice versa: ASC, TRC, candump's
-//! log.
+//! python-can reads the files that `cangate convert` writes, and vice versa: ASC, TRC, CSV,
+//! candump's log.
 //!
 //! Frames that python-can itself does not preserve are not compared: FD frames without data, which
 //! its ASC reader takes for remote frames; remote and FD frames in TRC and the length of remote
-//! frames in candump's log, which it does not write; error frames of other classes than bus errors,
-//! which its log reader takes for data frames.
+//! frames in candump's log, which it does not write; error frames in TRC, which it does not read;
+//! error frames of other classes than bus errors, which its log reader takes for data frames.
 
 use crate::{cangate, root, stdout};
 use std::path::{Path, PathBuf};
@@ -192,6 +192,70 @@ fn python_can_reads_what_is_written() {
     }
 }
 
+/// Returns what python-can's reader of TRC makes of a message: channels count from 1, the length of
+/// an FD frame is its DLC, and of the types FE (ESI) and BI (BRS and ESI) it exchanges the flags
+/// BRS.
+fn as_trc(message: &Message) -> String {
+    let words: Vec<&str> = message.words.split(' ').collect();
+    let [time, channel, id, flags, rx, len, data] = words[..] else {
+        panic!("seven words: {words:?}");
+    };
+    let channel = channel.parse::<u8>().unwrap() + 1;
+    let flags = match flags {
+        "0101" => "0111",
+        "0111" => "0101",
+        flags => flags,
+    };
+    let code = match message.kind {
+        Kind::Fd(len) => frame::dlc::fd_dlc(len).to_string(),
+        _ => len.to_owned(),
+    };
+    format!("{time} {channel} {id} {flags} {rx} {code} {data}")
+}
+
+/// Returns what python-can's CSV has of a message: no channel, no direction, no flags of FD frames.
+fn as_csv(message: &Message) -> String {
+    let words: Vec<&str> = message.words.split(' ').collect();
+    match words[..] {
+        [time, _, "error", ..] => format!("{time} - error 0000 - 0 0000000000000000"),
+        [time, _, id, flags, _, len, data] => {
+            let remote = flags.split_at(1).0;
+            format!("{time} None {id} {remote}000 1 {len} {data}")
+        }
+        _ => panic!("seven words: {words:?}"),
+    }
+}
+
+#[test]
+fn python_can_reads_trc_and_csv() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    type Expected = fn(&Message) -> String;
+    for (name, left_out, expected) in [
+        ("x.trc", Kind::Error, as_trc as Expected),
+        ("x.csv", Kind::Remote(99), as_csv),
+    ] {
+        let mut some = messages();
+        some.retain(|message| message.kind != left_out);
+        std::fs::write(folder.path().join("in.log"), lines(&some, |m| &m.line)).unwrap();
+        convert(folder.path(), "in.log", name);
+        let found = run(&python, folder.path(), READ, &[name], "");
+        assert_eq!(found.lines().count(), some.len(), "{name}");
+        for (found, message) in found.lines().zip(&some) {
+            let expected = expected(message);
+            let (found_us, found) = found.split_once(' ').unwrap();
+            let (us, expected) = expected.split_once(' ').unwrap();
+            assert_eq!(found, expected, "{name}");
+            // The start of a TRC is a number of days, which Python rounds to microseconds.
+            let [found_us, us] = [found_us, us].map(|us| us.parse::<u64>().unwrap());
+            assert!(
+                found_us.abs_diff(us) <= u64::from(name == "x.trc"),
+                "{name}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_python_can_writes_is_read() {
     let Some(python) = python() else { return };
@@ -200,12 +264,14 @@ fn what_python_can_writes_is_read() {
     let data = |kind| kind == Kind::Data;
     let log = |kind: Kind| !matches!(kind, Kind::Remote(1..));
     type Writes = fn(Kind) -> bool;
-    let cases: [(&[&str], Writes); 5] = [
+    let csv = |kind| matches!(kind, Kind::Data | Kind::Remote(_));
+    let cases: [(&[&str], Writes); 6] = [
         (&["y.asc"], |_| true),
         (&["y.asc.gz"], |_| true),
         (&["y.log"], log),
         (&["y.trc"], data),
         (&["y.trc", "V1_0"], data),
+        (&["y.csv"], csv),
     ];
     for (args, writes) in cases {
         let some: Vec<_> = all.iter().filter(|m| writes(m.kind)).cloned().collect();
@@ -213,7 +279,12 @@ fn what_python_can_writes_is_read() {
         run(&python, folder.path(), WRITE, args, &words);
         convert(folder.path(), args[0], "y.out.log");
         let found = std::fs::read_to_string(folder.path().join("y.out.log")).unwrap();
-        let expected = lines(&some, |m| &m.line);
+        let mut expected = lines(&some, |m| &m.line);
+        if args[0] == "y.csv" {
+            // It has neither interfaces nor directions.
+            expected = expected.replace(" can1 ", " can0 ");
+            expected = expected.replace(" R\n", "\n").replace(" T\n", "\n");
+        }
         if args.len() == 1 {
             assert_same(args[0], &found, &expected);
             continue;

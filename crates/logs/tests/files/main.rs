@@ -8,6 +8,7 @@
 )]
 
 mod can_utils;
+mod documents;
 mod field;
 mod formats;
 mod pcap;

@@ -305,7 +305,7 @@ fn pcapng_that_breaks_off() {
         "{wrong:?}"
     );
     assert!(
-        wrong[0].ends_with("nothing behind it can be read"),
+        wrong[0].ends_with("nothing after it can be read"),
         "{wrong:?}"
     );
 }

@@ -33,7 +33,7 @@ mod write;
 
 pub use due::ReplaySpeed;
 pub use logs::{
-    BadLine, BadLines, FileFormat, InterfaceName, LogEntry, LogError, LogPlace, LogReader,
+    BadLine, BadLines, Database, FileFormat, InterfaceName, LogEntry, LogError, LogPlace, LogReader,
     LoggedFrame,
 };
 pub use old_files::OldFiles;
