@@ -24,9 +24,7 @@ impl Database {
     /// Returns the kind of a file with this beginning, if it is one of a database.
     #[must_use]
     pub fn of(head: &[u8]) -> Option<Self> {
-        let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
-        let head = head.trim_ascii_start();
-        let head = head.get(..LOOK).unwrap_or(head);
+        let head = first_bytes(head);
         if head.starts_with(b"FormatVersion=") {
             return Some(Self::Sym);
         }
@@ -44,6 +42,13 @@ impl Database {
         let has = |text: &[u8]| head.windows(text.len()).any(|part| part == text);
         let found = elements.iter().find(|(element, _)| has(element));
         found.map(|(_, database)| *database)
+    }
+
+    /// Returns whether a file that was not recognised can still be one, depending on the bytes that
+    /// follow this beginning.
+    pub(crate) fn is_open(head: &[u8]) -> bool {
+        let head = first_bytes(head);
+        head.starts_with(b"<") && head.len() < LOOK
     }
 
     /// Returns the name of the kind.
@@ -69,6 +74,13 @@ impl Database {
             Self::Dbc => "`cangate bound --from-dbc` reads it; give a recording here",
         }
     }
+}
+
+/// Returns the bytes that are examined.
+fn first_bytes(head: &[u8]) -> &[u8] {
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let head = head.trim_ascii_start();
+    head.get(..LOOK).unwrap_or(head)
 }
 
 impl fmt::Display for Database {

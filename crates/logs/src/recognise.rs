@@ -160,8 +160,10 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
     if let Some((_, looks)) = OTHERS.iter().find(|(begin, _)| head.starts_with(begin)) {
         return FormatVerdict::No(*looks);
     }
-    if let Some(database) = Database::of(head) {
-        return FormatVerdict::No(OtherKind::Database(database));
+    match Database::of(head) {
+        Some(database) => return FormatVerdict::No(OtherKind::Database(database)),
+        None if Database::is_open(head) && !enough => return FormatVerdict::More,
+        None => {}
     }
     let ends = line_end(head, last).unwrap_or(b'\n');
     let mut lines = WholeLines { head, last, ends };
@@ -229,6 +231,12 @@ pub(crate) fn begins(format: FileFormat, head: &[u8], last: bool) -> FormatVerdi
         FormatVerdict::No(OtherKind::Zeros) if head.len() >= LOOK => verdict,
         FormatVerdict::No(_) if format.is_text() => named,
         FormatVerdict::No(_) => verdict,
+        // A few more bytes can still show another format or a database.
+        FormatVerdict::More
+            if head.len() < 4 || by_bytes(head, last).is_some() || Database::is_open(head) =>
+        {
+            FormatVerdict::More
+        }
         // One line is enough; a pipe is not read any further before the decision.
         FormatVerdict::More if format.is_text() && head.contains(&b'\n') => named,
         FormatVerdict::More => FormatVerdict::More,

@@ -385,6 +385,32 @@ fn a_named_format_does_not_make_a_log_of_anything() {
     assert_eq!(reader.recognise().unwrap(), FileFormat::CandumpDelta);
 }
 
+/// The decision does not depend on how many bytes come at a time.
+#[test]
+fn a_named_format_is_the_same_in_pieces() {
+    struct OneByOne<'a>(&'a [u8]);
+    impl std::io::Read for OneByOne<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let n = into.len().min(1);
+            std::io::Read::read(&mut self.0, &mut into[..n])
+        }
+    }
+    for bytes in [
+        &b"\x0A\x0D\x0D\x0A\x1C\0\0\0"[..],
+        b"\xD4\xC3\xB2\xA1\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xE3\0\0\0",
+        b"<?xml?>\n(1.0) can0 123#\n<AUTOSAR>\n",
+        b"\xFF\xFE\n\0",
+        b"\n\n(1.0) can0 123#\n",
+    ] {
+        for (_, format) in FileFormat::NAMES {
+            let at_once = LogReader::new(bytes, "x").of(Some(format)).recognise();
+            let mut reader = LogReader::new(OneByOne(bytes), "x").of(Some(format));
+            let [at_once, in_pieces] = [at_once, reader.recognise()].map(|r| format!("{r:?}"));
+            assert_eq!(at_once, in_pieces, "{format}");
+        }
+    }
+}
+
 /// Reads a frame of ASC after a header; returns the mistakes if there are any.
 fn asc(header: &str, lines: &str) -> Vec<String> {
     let text = format!("{header}\n{lines}\n");
