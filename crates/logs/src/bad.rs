@@ -65,7 +65,7 @@ impl fmt::Display for BadLine {
             LogFault::Said(what) => write!(f, "{place}: {what}"),
             LogFault::TooLong => write!(
                 f,
-                "{place}: longer than {MAX_LINE} bytes, which no frame is; is this a log?"
+                "{place}: longer than {MAX_LINE} bytes, as no line with a frame is; is this a log?"
             ),
         }
     }

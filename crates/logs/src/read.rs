@@ -63,10 +63,25 @@ pub(crate) trait BlockReader: Send {
     /// Reads the block at the beginning of the input that was not consumed yet, of which `head` is
     /// the part in memory: at most 64 KiB. `last`: nothing follows `head`.
     ///
-    /// A format whose blocks are longer, or refer to one another, can consume the input piece by
-    /// piece ([`NextBlock::Other`]) into memory of its own, and return its frames later:
-    /// [`NextBlock::Frame`] with 0 bytes.
+    /// A format whose blocks are longer can consume the input piece by piece
+    /// ([`NextBlock::Other`]) into memory of its own, and return its frames later
+    /// ([`NextBlock::Frame`] with 0 bytes).
     fn block(&mut self, head: &[u8], last: bool, frame: &mut FrameBuf) -> NextBlock;
+
+    /// Consumes input that must be known before the first frame, if blocks can refer to any place
+    /// of the log: returns the number of bytes of `head` that it took. `None`: it is ready.
+    fn collect(&mut self, _head: &[u8], _last: bool) -> Option<usize> {
+        None
+    }
+
+    /// Returns the place of the element that [`BlockReader::block`] returned last; `None`: it is
+    /// where `head` began.
+    fn place(&self) -> Option<u64> {
+        None
+    }
+
+    /// Notifies the reader that the packed input breaks off after the part that was read.
+    fn tear(&mut self) {}
 }
 
 /// The information of a log on a frame, apart from the frame.

@@ -45,8 +45,8 @@ impl fmt::Display for OtherKind {
             Self::Zeros => f.write_str("it begins with nothing but zero bytes"),
             Self::Binary => f.write_str("it looks like binary data of no known kind"),
             Self::Text => f.write_str(
-                "it looks like text, but none of its first lines is a frame in a format that is \
-                 known",
+                "it looks like text, but none of its first lines is a frame in a known \
+                 format",
             ),
             Self::NoTimes => f.write_str(
                 "it looks like what candump shows without time stamps: record with candump -L, or \
@@ -59,7 +59,7 @@ impl fmt::Display for OtherKind {
             ),
             Self::Other(format) => write!(
                 f,
-                "it is one, but not in the format that was named: it looks like {format}"
+                "it is a log, but not in the format that was named: it looks like {format}"
             ),
             Self::Database(database) => write!(f, "it looks like {database}"),
             Self::Known(what, todo) => write!(f, "it looks like {what}: {todo}"),
@@ -85,14 +85,14 @@ const OTHERS: [(&[u8], OtherKind); 13] = [
     (
         &[0x1F, 0x8B],
         OtherKind::Known(
-            "gzip, which is unpacked out of files only",
+            "gzip, which is unpacked only from files",
             "zcat FILE | cangate …",
         ),
     ),
     (
         &[0x28, 0xB5, 0x2F, 0xFD],
         OtherKind::Known(
-            "Zstandard, which is unpacked out of files only",
+            "Zstandard, which is unpacked only from files",
             "zstdcat FILE | cangate …",
         ),
     ),

@@ -61,7 +61,7 @@ pub enum ScanStep {
 
 /// The fault where packed bytes break off.
 const TORN: LogFault = LogFault::Said(
-    "what gzip or Zstandard has packed breaks off or is damaged: the rest of the log cannot be read",
+    "the data compressed by gzip or Zstandard breaks off or is damaged: the rest of the log cannot be read",
 );
 
 /// The fault where the last block is not complete.
@@ -122,6 +122,9 @@ impl LogScanner {
     #[must_use]
     pub fn tear(&mut self) -> bool {
         self.torn = true;
+        if let ScanState::Blocks(reader) = &mut self.state {
+            reader.tear();
+        }
         self.format().is_some() || !self.lines.head().is_empty()
     }
 
@@ -197,8 +200,8 @@ impl LogScanner {
         self.lines.fill(input)
     }
 
-    /// Determines the format; returns false where more input is needed. `last`: no more input will
-    /// follow.
+    /// Determines the format, and reads what must be known before the first frame; returns false
+    /// where more input is needed. `last`: no more input will follow.
     pub fn recognise(&mut self, last: bool) -> bool {
         if matches!(self.state, ScanState::Unknown) {
             if !self.lines.begin(last) {
@@ -215,6 +218,12 @@ impl LogScanner {
                 FormatVerdict::Is(format) => self.begin(format),
             }
         }
+        if let ScanState::Blocks(reader) = &mut self.state
+            && let Some(bytes) = reader.collect(self.lines.head(), last)
+        {
+            self.lines.consume(bytes);
+            return false;
+        }
         true
     }
 
@@ -223,7 +232,12 @@ impl LogScanner {
         let reading = format.spec().reading;
         self.state = match reading.map(|reading| (reading.open)(self.lines.head())) {
             Some(FormatReader::Lines(reader)) => ScanState::Lines(reader),
-            Some(FormatReader::Blocks(reader)) => ScanState::Blocks(reader),
+            Some(FormatReader::Blocks(mut reader)) => {
+                if self.torn {
+                    reader.tear();
+                }
+                ScanState::Blocks(reader)
+            }
             // Only a format that is read can be recognised or named.
             None => ScanState::No(OtherKind::Binary),
         };
@@ -279,8 +293,13 @@ impl LogScanner {
                 }
             }
             ScanState::Blocks(reader) => {
-                let place = self.lines.offset();
+                if let Some(bytes) = reader.collect(self.lines.head(), last) {
+                    self.lines.consume(bytes);
+                    return ScanStep::Starved;
+                }
+                let offset = self.lines.offset();
                 let block = reader.block(self.lines.head(), last, frame);
+                let place = reader.place().unwrap_or(offset);
                 self.block(place, block, last)
             }
         }

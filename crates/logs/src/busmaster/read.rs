@@ -15,6 +15,9 @@ use frame::{FrameBuf, Nanos, dlc};
 const SECOND: Nanos = 1_000_000_000;
 const DAY: Nanos = 86_400 * SECOND;
 
+/// The longest recording in hours: more than ten years.
+const MAX_HOURS: u32 = 100_000;
+
 /// The characters on both sides of a line of the header.
 const MARK: &[u8] = b"***";
 
@@ -253,7 +256,7 @@ fn fd_length(number: usize, bytes: usize) -> Option<usize> {
 /// Parses `11:45:04:1230`: hours, minutes, seconds and units of 100 µs.
 fn time_of(text: &[u8]) -> Option<Nanos> {
     let [hours, minutes, seconds, units] = parts(text)?;
-    (minutes < 60 && seconds < 60 && units < 10_000).then(|| {
+    (hours < MAX_HOURS && minutes < 60 && seconds < 60 && units < 10_000).then(|| {
         Nanos::from(hours) * 3600 * SECOND
             + Nanos::from(minutes * 60 + seconds) * SECOND
             + Nanos::from(units) * 100_000
@@ -265,10 +268,11 @@ fn date(text: &[u8]) -> Option<Nanos> {
     let mut words = LineWords::new(text);
     let [of_month, month, year] = parts(words.next()?.text)?;
     let [hours, minutes, seconds, ms] = parts(words.next()?.text)?;
-    let fits = hours < 24 && minutes < 60 && seconds < 60 && ms < 1000;
+    if hours >= 24 || minutes >= 60 || seconds >= 60 || ms >= 1000 {
+        return None;
+    }
     let of_day = Nanos::from(hours * 3600 + minutes * 60 + seconds) * SECOND;
-    let of_day = fits.then(|| of_day + Nanos::from(ms) * 1_000_000)?;
-    Some(day(year, month, of_month)? + of_day)
+    Some(day(year, month, of_month)? + of_day + Nanos::from(ms) * 1_000_000)
 }
 
 /// Parses numbers with colons between them.
@@ -310,10 +314,13 @@ mod tests {
             "1:2:3:4:5",
             "1:60:3:4",
             "1:2:3:x",
+            "4294967295:2:3:4",
             "1:2:3:10000",
         ] {
             assert_eq!(time_of(wrong.as_bytes()), None, "{wrong}");
         }
-        assert_eq!(date(b"6:29:2012 11:39:2:250"), None);
+        for wrong in ["6:29:2012 11:39:2:250", "29:6:2012 4294967295:39:2:250"] {
+            assert_eq!(date(wrong.as_bytes()), None, "{wrong}");
+        }
     }
 }

@@ -34,7 +34,7 @@ impl BlockReader for PcapReader {
                 self.records = RecordReader::new(head);
                 match self.records {
                     Some(_) => NextBlock::Other(FILE_HEADER as u64),
-                    None => NextBlock::Lost(LogFault::Said("no header of pcap begins here")),
+                    None => NextBlock::Lost(LogFault::Said("not a header of pcap")),
                 }
             }
         }
@@ -102,7 +102,9 @@ impl RecordReader {
         };
         let size = RECORD_HEADER + captured as usize;
         if captured > IMPOSSIBLE {
-            return NextBlock::Lost(LogFault::Said("no record of pcap begins here"));
+            return NextBlock::Lost(LogFault::Said(
+                "not a record of pcap: its length is impossible",
+            ));
         }
         if captured > LONGEST {
             return NextBlock::Bad(size as u64, LogFault::Said("longer than any CAN frame"));

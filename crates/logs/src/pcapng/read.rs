@@ -99,7 +99,7 @@ impl BlockReader for PcapngReader {
             return NextBlock::More;
         };
         if size < 12 || size % 4 != 0 {
-            let what = "no block of pcapng begins here: its length is wrong";
+            let what = "not a block of pcapng: its length is wrong";
             return NextBlock::Lost(LogFault::Said(what));
         }
         let size = u64::from(size);
@@ -129,7 +129,7 @@ impl BlockReader for PcapngReader {
             return NextBlock::More;
         };
         if order.u32(block, block.len() - 4).map(u64::from) != Some(size) {
-            let what = "a block whose length at its end is another one";
+            let what = "a block with different lengths at its beginning and its end";
             return NextBlock::Lost(LogFault::Said(what));
         }
         let body = block.get(8..block.len() - 4).unwrap_or_default();
@@ -186,7 +186,7 @@ impl PcapngReader {
                         (2, code & 0x7F)
                     };
                     let Some(units) = base.checked_pow(u32::from(power)) else {
-                        let what = "an interface whose clock is finer than anything";
+                        let what = "an interface with an impossible resolution of its clock";
                         return NextBlock::Lost(LogFault::Said(what));
                     };
                     interface.units = units;
@@ -210,7 +210,7 @@ impl PcapngReader {
         let Some(interface) = self.interfaces.get_mut(number as usize) else {
             return NextBlock::Bad(
                 size,
-                LogFault::Said("statistics of an interface that the section has not"),
+                LogFault::Said("statistics of an interface that is not in the section"),
             );
         };
         if !matches!(interface.link, PacketContents::Can(_)) {
@@ -248,7 +248,7 @@ impl PcapngReader {
             return bad("a packet shorter than its own header");
         };
         let Some(interface) = self.interfaces.get(number as usize) else {
-            return bad("a packet of an interface that the section has not");
+            return bad("a packet of an interface that is not in the section");
         };
         let link = match interface.link {
             PacketContents::Can(link) => link,

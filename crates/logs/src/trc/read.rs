@@ -70,12 +70,12 @@ impl TrcReader {
             self.said = true;
         } else if let Some(start) = text.strip_prefix(b"$STARTTIME=") {
             self.start = days(start).ok_or(LogFault::Said(
-                "a start that is no number of days since 1899-12-30; times count from 1970",
+                "a start that is not a number of days since 1899-12-30; times count from 1970",
             ))?;
         } else if let Some(columns) = text.strip_prefix(b"$COLUMNS=") {
             let columns: Vec<u8> = columns.iter().copied().filter(|b| *b != b',').collect();
             if columns.len() > 16 || !columns.iter().all(u8::is_ascii_alphabetic) {
-                return Err(LogFault::Said("columns that are no letters"));
+                return Err(LogFault::Said("columns that are not letters"));
             }
             self.columns = columns;
             self.said = true;
