@@ -447,6 +447,7 @@ fn what_is_no_log_makes_no_file() {
 }
 
 /// The losses that a recording reports are kept in each format, and can be read again.
+#[cfg(feature = "parquet")]
 #[test]
 fn losses_that_a_log_says_are_kept() {
     use parquet::file::reader::{FileReader as _, SerializedFileReader};

@@ -69,7 +69,8 @@ pub(crate) trait BlockReader: Send {
     fn block(&mut self, head: &[u8], last: bool, frame: &mut FrameBuf) -> NextBlock;
 
     /// Consumes input that must be known before the first frame, if blocks can refer to any place
-    /// of the log: returns the number of bytes of `head` that it took. `None`: it is ready.
+    /// of the log: returns the number of bytes of `head` that it took. `None`: it is ready, at the
+    /// latest after a call with `last`.
     fn collect(&mut self, _head: &[u8], _last: bool) -> Option<usize> {
         None
     }

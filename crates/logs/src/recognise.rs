@@ -30,6 +30,8 @@ pub enum OtherKind {
     LinkType(u32),
     /// A log in another format than the given one.
     Other(FileFormat),
+    /// A log of a binary format that ends within its header.
+    Cut(FileFormat),
     /// A database of messages and signals.
     Database(Database),
     /// A known kind of file, with advice.
@@ -60,6 +62,10 @@ impl fmt::Display for OtherKind {
             Self::Other(format) => write!(
                 f,
                 "it is a log, but not in the format that was named: it looks like {format}"
+            ),
+            Self::Cut(format) => write!(
+                f,
+                "it looks like {format} that is cut off within its header: copy it again, completely"
             ),
             Self::Database(database) => write!(f, "it looks like {database}"),
             Self::Known(what, todo) => write!(f, "it looks like {what}: {todo}"),
@@ -209,7 +215,7 @@ fn by_bytes(head: &[u8], last: bool) -> Option<FormatVerdict> {
         };
         match verdict(head) {
             HeadVerdict::Other => None,
-            HeadVerdict::More if last => Some(FormatVerdict::No(OtherKind::Binary)),
+            HeadVerdict::More if last => Some(FormatVerdict::No(OtherKind::Cut(*format))),
             HeadVerdict::More => Some(FormatVerdict::More),
             HeadVerdict::Yes => Some(FormatVerdict::Is(*format)),
             HeadVerdict::LinkType(link) => Some(FormatVerdict::No(OtherKind::LinkType(link))),

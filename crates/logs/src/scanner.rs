@@ -222,7 +222,7 @@ impl LogScanner {
             && let Some(bytes) = reader.collect(self.lines.head(), last)
         {
             self.lines.consume(bytes);
-            return false;
+            return last;
         }
         true
     }
@@ -295,7 +295,10 @@ impl LogScanner {
             ScanState::Blocks(reader) => {
                 if let Some(bytes) = reader.collect(self.lines.head(), last) {
                     self.lines.consume(bytes);
-                    return ScanStep::Starved;
+                    return match last {
+                        true => ScanStep::Other,
+                        false => ScanStep::Starved,
+                    };
                 }
                 let offset = self.lines.offset();
                 let block = reader.block(self.lines.head(), last, frame);

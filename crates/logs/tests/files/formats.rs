@@ -305,6 +305,12 @@ fn what_is_no_log_says_what_it_looks_like() {
         let text = looks(bytes);
         assert!(text.contains(expected), "{text}");
     }
+    let cut = LogReader::new(&b"\xD4\xC3\xB2\xA1\x02\0"[..], "x").recognise();
+    let text = cut.unwrap_err().to_string();
+    assert!(
+        text.contains("pcap that is cut off within its header"),
+        "{text}"
+    );
     let mut ethernet = vec![0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0];
     ethernet.extend([0; 12]);
     ethernet.extend([1, 0, 0, 0]);
