@@ -1,8 +1,8 @@
-//! The list of all formats. Each is defined by a [`FormatSpec`] in a folder of its own.
+//! The definition of a format, and what the list of all formats (`lib.rs`) gives to its users.
 
+pub(crate) use crate::FileFormat;
 use crate::read::FormatReading;
 use crate::write::{FormatWriting, FrameWriter, WriteError, WriteOptions};
-use crate::{asc, busmaster, candump, csv, parquet, pcap, pcapng, trc};
 use std::fmt;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ pub(crate) struct FormatSpec {
     pub(crate) writing: Option<FormatWriting>,
 }
 
+/// Declares [`FileFormat`] from the list of all formats.
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident = $spec:path,)*) => {
         /// The format of a log.
@@ -32,7 +33,7 @@ macro_rules! formats {
             /// of them in this list counts.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            pub(crate) const fn spec(self) -> &'static FormatSpec {
+            pub(crate) const fn spec(self) -> &'static $crate::format::FormatSpec {
                 match self {
                     $(Self::$variant => &$spec,)*
                 }
@@ -41,30 +42,7 @@ macro_rules! formats {
     };
 }
 
-formats! {
-    /// The lines of `candump -L` and `candump -l`.
-    Log = candump::LOG,
-    /// The output of `candump -t a` or `-t A`.
-    Candump = candump::ABSOLUTE,
-    /// The output of `candump -t z`: times count from the first frame.
-    CandumpZero = candump::ZERO,
-    /// The output of `candump -t d`: times count from the previous frame.
-    CandumpDelta = candump::DELTA,
-    /// Vector ASC.
-    Asc = asc::FORMAT,
-    /// PEAK TRC, 1.0 to 2.1.
-    Trc = trc::FORMAT,
-    /// CSV of python-can or SavvyCAN.
-    Csv = csv::FORMAT,
-    /// BUSMASTER's own logs.
-    Busmaster = busmaster::FORMAT,
-    /// pcapng.
-    Pcapng = pcapng::FORMAT,
-    /// pcap, of libpcap and tcpdump.
-    Pcap = pcap::FORMAT,
-    /// Parquet, a row for each frame.
-    Parquet = parquet::FORMAT,
-}
+pub(crate) use formats;
 
 /// Number of formats that are read.
 const READ: usize = {

@@ -25,7 +25,7 @@
 //!   input piece by piece. `FormatRecognition` tells how the beginning of a log shows the format.
 //! * `write.rs` has a `FrameWriter`, and a function that returns what it cannot express.
 //!
-//! One line in the list of `format.rs` (`Blf = blf::FORMAT,`) and `mod blf;` below register it.
+//! One line in the list at the end of this file (`Blf = blf::FORMAT,`) and `mod blf;` register it.
 //! Commands, help, the schema and the fuzz target take it from [`FileFormat::ALL`]; a test compares
 //! the tables of docs/files.md with it. If files of the format were refused by name before
 //! (`OTHERS` in `recognise.rs`), that entry goes.
@@ -67,7 +67,6 @@ mod zstd;
 
 pub use bad::{BadLine, BadLines, LogFault, LogPlace};
 pub use database::Database;
-pub use format::FileFormat;
 pub use limits::FormatLimits;
 pub use lines::MAX_LINE;
 pub use name::InterfaceName;
@@ -77,3 +76,29 @@ pub use scanner::{LogScanner, LoggedFrame, MissingFrames, ScanStep};
 pub use shortfall::Shortfall;
 pub use unpack::{UnpackedInput, is_torn};
 pub use write::{FrameEntry, FrameWriter, LossEntry, WriteError, WriteOptions};
+
+// All formats, each with its definition.
+format::formats! {
+    /// The lines of `candump -L` and `candump -l`.
+    Log = candump::LOG,
+    /// The output of `candump -t a` or `-t A`.
+    Candump = candump::ABSOLUTE,
+    /// The output of `candump -t z`: times count from the first frame.
+    CandumpZero = candump::ZERO,
+    /// The output of `candump -t d`: times count from the previous frame.
+    CandumpDelta = candump::DELTA,
+    /// Vector ASC.
+    Asc = asc::FORMAT,
+    /// PEAK TRC, 1.0 to 2.1.
+    Trc = trc::FORMAT,
+    /// CSV of python-can or SavvyCAN.
+    Csv = csv::FORMAT,
+    /// BUSMASTER's own logs.
+    Busmaster = busmaster::FORMAT,
+    /// pcapng.
+    Pcapng = pcapng::FORMAT,
+    /// pcap, of libpcap and tcpdump.
+    Pcap = pcap::FORMAT,
+    /// Parquet, a row for each frame.
+    Parquet = parquet::FORMAT,
+}

@@ -1,15 +1,11 @@
-//! The formats in docs/files.md and docs/gateway-toml.md are those of the list.
+//! The formats in docs/files.md are those of the list.
 use logs::FileFormat;
 use std::path::Path;
 
-fn document(name: &str) -> String {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    std::fs::read_to_string(docs.join(name)).unwrap()
-}
-
-/// Returns the rows of the table of files.md with this header.
+/// Returns the rows of the table with this header.
 fn table(header: &str) -> Vec<String> {
-    let text = document("files.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/files.md");
+    let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().skip_while(|line| *line != header);
     assert_eq!(lines.next(), Some(header));
     let rows = lines.skip(1).take_while(|line| line.starts_with('|'));
@@ -37,11 +33,4 @@ fn the_documented_limits_are_those_of_the_formats_that_are_written() {
         .collect();
     let header = "| name ends in | what is written | what it cannot express |";
     assert_eq!(table(header), expected);
-}
-
-#[test]
-fn the_reference_lists_the_formats_of_a_port() {
-    let names = FileFormat::NAMES.map(|(name, _)| format!("`\"{name}\"`"));
-    let row = format!("| `format` | {} |", names.join(", "));
-    assert!(document("gateway-toml.md").contains(&row), "{row}");
 }
