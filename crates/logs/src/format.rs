@@ -21,11 +21,15 @@ pub enum FileFormat {
     Pcapng,
     /// pcap, of libpcap and tcpdump.
     Pcap,
+    /// Vector BLF.
+    Blf,
+    /// Bus logging of ASAM MDF 4.
+    Mf4,
 }
 
 impl FileFormat {
     /// All formats, with the names that users give them.
-    pub const NAMES: [(&'static str, Self); 8] = [
+    pub const NAMES: [(&'static str, Self); 10] = [
         ("log", Self::Log),
         ("candump", Self::Candump),
         ("candump-zero", Self::CandumpZero),
@@ -34,12 +38,14 @@ impl FileFormat {
         ("trc", Self::Trc),
         ("pcapng", Self::Pcapng),
         ("pcap", Self::Pcap),
+        ("blf", Self::Blf),
+        ("mf4", Self::Mf4),
     ];
 
     /// Returns whether the format consists of lines.
     #[must_use]
     pub const fn is_text(self) -> bool {
-        !matches!(self, Self::Pcapng | Self::Pcap)
+        !matches!(self, Self::Pcapng | Self::Pcap | Self::Blf | Self::Mf4)
     }
 }
 
@@ -54,6 +60,8 @@ impl fmt::Display for FileFormat {
             Self::Trc => "PEAK TRC",
             Self::Pcapng => "pcapng",
             Self::Pcap => "pcap",
+            Self::Blf => "Vector BLF",
+            Self::Mf4 => "ASAM MDF 4",
         })
     }
 }

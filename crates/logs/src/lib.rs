@@ -20,10 +20,12 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod bad;
+mod blf;
 mod draft;
 mod format;
 mod lines;
 mod loss;
+mod mf4;
 mod name;
 mod pcap;
 mod reader;
@@ -36,6 +38,7 @@ mod zstd;
 pub use bad::{BadLine, BadLines, LogFault, LogPlace};
 pub use format::FileFormat;
 pub use lines::MAX_LINE;
+pub use mf4::PassedRecords;
 pub use name::InterfaceName;
 pub use reader::{LogEntry, LogError, LogReader};
 pub use recognise::OtherKind;

@@ -2,6 +2,7 @@
 
 use crate::bad::{BadLine, BadLines};
 use crate::format::FileFormat;
+use crate::mf4::PassedRecords;
 use crate::name::InterfaceName;
 use crate::recognise::OtherKind;
 use crate::scanner::{LogScanner, LoggedFrame, MissingFrames, ScanStep};
@@ -41,8 +42,8 @@ pub enum LogError {
     },
     /// The input is not a log.
     #[error(
-        "{name}: this is no log: {looks}\nlogs are candump -L or -t, Vector ASC, PEAK TRC, pcapng and \
-         pcap, also packed by gzip or zstd"
+        "{name}: this is no log: {looks}\nlogs are candump -L or -t, Vector ASC, Vector BLF, PEAK TRC, \
+         ASAM MF4, pcapng and pcap, also packed by gzip or zstd"
     )]
     Unknown {
         /// Its name.
@@ -214,6 +215,12 @@ impl<R: Read> LogReader<R> {
     #[must_use]
     pub const fn all_missing(&self) -> u64 {
         self.scanner.all_missing()
+    }
+
+    /// Returns the groups of records of an MF4 file that are not CAN frames and were passed over.
+    #[must_use]
+    pub fn passed_over(&self) -> &[PassedRecords] {
+        self.scanner.passed_over()
     }
 
     /// Returns the number of frames of other interfaces that were left out so far.

@@ -1,7 +1,9 @@
 //! Recognition of the format of a log by its beginning.
 
+use crate::blf;
 use crate::format::FileFormat;
 use crate::lines::line_end;
+use crate::mf4;
 use crate::pcap::{classic, link::FrameLink, ng};
 use crate::text::plain::{BracketStamp, stamp, without_colours};
 use crate::text::words::LineWords;
@@ -79,10 +81,15 @@ pub(crate) enum FormatVerdict {
     No(OtherKind),
 }
 
+const TORN: OtherKind = OtherKind::Known(
+    "Vector BLF or ASAM MDF that ends within its first block",
+    "copy it again, completely",
+);
+
 const UTF_16: OtherKind = OtherKind::Known("text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW");
 
 /// The beginnings of other kinds of file, with advice.
-const OTHERS: [(&[u8], OtherKind); 13] = [
+const OTHERS: [(&[u8], OtherKind); 10] = [
     (
         &[0x1F, 0x8B],
         OtherKind::Known(
@@ -105,27 +112,6 @@ const OTHERS: [(&[u8], OtherKind); 13] = [
     (
         b"PK\x03\x04",
         OtherKind::Known("a ZIP archive", "unpack it"),
-    ),
-    (
-        b"LOGG",
-        OtherKind::Known(
-            "Vector BLF",
-            "write it as ASC or pcapng with another program, such as python-can's can_logconvert",
-        ),
-    ),
-    (
-        b"MDF ",
-        OtherKind::Known(
-            "ASAM MDF",
-            "write it as ASC or pcapng with another program, such as asammdf",
-        ),
-    ),
-    (
-        b"UnFinMF ",
-        OtherKind::Known(
-            "ASAM MDF that was not finished when its recording broke off",
-            "finish it and write it as ASC or pcapng with another program, such as asammdf",
-        ),
     ),
     (&[0xFF, 0xFE], UTF_16),
     (&[0xFE, 0xFF], UTF_16),
@@ -167,6 +153,13 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
             }
             Some(_) => FormatVerdict::Is(FileFormat::Pcap),
         };
+    }
+    for begin in [blf::begins, mf4::begins] {
+        match begin(head) {
+            Some(FormatVerdict::More) if last => return FormatVerdict::No(TORN),
+            Some(verdict) => return verdict,
+            None => {}
+        }
     }
     if let Some((_, looks)) = OTHERS.iter().find(|(begin, _)| head.starts_with(begin)) {
         return FormatVerdict::No(*looks);

@@ -2,9 +2,11 @@
 //! which they arrive.
 
 use crate::bad::{BadLine, BadLines, LogFault, LogPlace};
+use crate::blf::BlfReader;
 use crate::format::FileFormat;
 use crate::lines::{LineSplitter, LineText};
 use crate::loss::FrameLoss;
+use crate::mf4::{Mf4Reader, PassedRecords};
 use crate::name::InterfaceName;
 use crate::pcap::classic::{self, PcapReader};
 use crate::pcap::{NextBlock, ng::PcapngReader};
@@ -76,6 +78,8 @@ enum ScanState {
     Lines(LineParser),
     Pcapng(Box<PcapngReader>),
     Pcap(PcapReader),
+    Blf(Box<BlfReader>),
+    Mf4(Box<Mf4Reader>),
     /// The rest cannot be read.
     Lost(BadLine),
 }
@@ -140,6 +144,15 @@ impl LogScanner {
         self.all_missing
     }
 
+    /// Returns the groups of records of an MF4 file that are not CAN frames and were passed over.
+    #[must_use]
+    pub fn passed_over(&self) -> &[PassedRecords] {
+        match &self.state {
+            ScanState::Mf4(mf4) => mf4.passed_over(),
+            _ => &[],
+        }
+    }
+
     fn miss(&mut self, frames: u64, interface: Option<InterfaceName>) {
         let mine = self.only.is_none() || interface.is_none() || interface == self.only;
         if frames == 0 || !mine {
@@ -201,7 +214,7 @@ impl LogScanner {
     }
 
     /// Determines the format; returns false where more input is needed. `last`: no more input will
-    /// follow.
+    /// follow. An MF4 file is read to its end by this, because its blocks are in no order.
     pub fn recognise(&mut self, last: bool) -> bool {
         if matches!(self.state, ScanState::Unknown) {
             if !self.lines.begin(last) {
@@ -218,6 +231,11 @@ impl LogScanner {
                 FormatVerdict::Is(format) => self.begin(format),
             }
         }
+        if let ScanState::Mf4(mf4) = &mut self.state {
+            let bytes = mf4.collect(self.lines.head(), last, self.torn);
+            self.lines.consume(bytes);
+            return mf4.is_loaded();
+        }
         true
     }
 
@@ -232,6 +250,8 @@ impl LogScanner {
                 }
                 None => ScanState::No(OtherKind::Binary),
             },
+            FileFormat::Blf => ScanState::Blf(Box::new(BlfReader::new())),
+            FileFormat::Mf4 => ScanState::Mf4(Box::new(Mf4Reader::new())),
             format => ScanState::Lines(LineParser::new(format)),
         };
     }
@@ -252,7 +272,11 @@ impl LogScanner {
             }
         }
         let (place, done) = match &mut self.state {
-            ScanState::Unknown => {
+            ScanState::Mf4(mf4) if mf4.is_loaded() => {
+                let (place, block) = mf4.next(frame);
+                return self.block(place, block, last);
+            }
+            ScanState::Unknown | ScanState::Mf4(_) => {
                 return if self.recognise(last) {
                     ScanStep::Other
                 } else {
@@ -278,6 +302,13 @@ impl LogScanner {
             ScanState::Pcapng(pcapng) => {
                 let place = self.lines.offset();
                 let block = pcapng.block(self.lines.head(), frame);
+                return self.block(place, block, last);
+            }
+            ScanState::Blf(blf) => {
+                if self.torn && last {
+                    blf.stop();
+                }
+                let (place, block) = blf.next(self.lines.head(), last, frame);
                 return self.block(place, block, last);
             }
             ScanState::Pcap(pcap) => {

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 pub(crate) struct Convert {
     /// The log to read; `-` is standard input.
     ///
-    /// candump -L or -t (a, d, z, A; with -x or without), Vector ASC, PEAK TRC, pcapng or pcap,
-    /// also compressed by gzip or zstd. The format is recognized by the contents, not by the name.
+    /// candump -L or -t (a, d, z, A; with -x or without), Vector ASC, Vector BLF, PEAK TRC, ASAM
+    /// MF4, pcapng or pcap, also compressed by gzip or zstd. The format is recognized by the contents, not by the name.
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
     /// The file to write; its extension selects the format: .log (candump), .asc, .pcapng,
@@ -21,7 +21,8 @@ pub(crate) struct Convert {
     /// compressed already. `-` is standard output.
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The format of IN: log, candump, candump-zero, candump-delta, asc, trc, pcapng or pcap.
+    /// The format of IN: log, candump, candump-zero, candump-delta, asc, trc, pcapng, pcap, blf or
+    /// mf4.
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) from: Option<From>,
     /// The format of OUT, if its name does not select it.
@@ -43,7 +44,7 @@ pub(crate) struct Convert {
 const EXAMPLES: &str = "\
 Examples:
   A log of CANoe, for Wireshark
-      cangate convert drive.asc drive.pcapng
+      cangate convert drive.blf drive.pcapng
   A recording for tools that read ASC, compressed
       cangate convert drive.pcapng drive.asc.gz
   What candump shows on a terminal, as a log that canplayer plays

@@ -108,6 +108,7 @@ fn room(args: &Convert) -> Result<(), Failure> {
 
 fn say(name: &str, output: &CaptureOutput, done: &ConversionResult) {
     let mut lines = done.bad.remarks(name);
+    lines.extend(done.passed.iter().map(|records| records.remark(name)));
     if done.missing > 0 {
         lines.push(format!(
             "{name}: {} frames are missing by its own words, because its recorder lost them; what is written says so, too",

@@ -2,7 +2,7 @@
 
 pub(crate) mod asc;
 pub(crate) mod plain;
-mod time;
+pub(crate) mod time;
 pub(crate) mod trc;
 pub(crate) mod words;
 
@@ -72,7 +72,7 @@ impl LineParser {
             }
             FileFormat::Asc => Self::Asc(Box::new(AscReader::new())),
             FileFormat::Trc => Self::Trc(Box::new(TrcReader::new())),
-            FileFormat::Log | FileFormat::Pcapng | FileFormat::Pcap => Self::Log,
+            _ => Self::Log,
         }
     }
 

@@ -48,7 +48,7 @@ const HALVES: [(&str, bool); 14] = [
 const FILLERS: [&str; 4] = ["m.", "de", "del", "utc"];
 
 /// Returns the time of a day of the calendar, from 1970 to 2500.
-pub(super) fn day(year: u32, month: u32, day: u32) -> Option<Nanos> {
+pub(crate) fn day(year: u32, month: u32, day: u32) -> Option<Nanos> {
     let leap = |year: u32| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
     };

@@ -1,0 +1,158 @@
+//! Bus logging in ASAM MDF 4 (MF4), finished or not.
+//!
+//! ```text
+//! file ──► blocks ──► groups, channels ──► records ──► frames in the order of their times
+//!          (block)    (group, channel)     (records,   (store)
+//!                                           data)
+//! ```
+//!
+//! The links between the blocks of a file point forward and back, and each group of records has its
+//! own order of time. So the whole file is read into memory, up to [`MOST_BYTES`], before its first
+//! frame is returned. This makes pipes and packed files readable as any other.
+//!
+//! The layouts are those of ASAM MDF 4.1 to 4.2; the names of the members of a frame are those of
+//! its associated standard for bus logging.
+
+mod block;
+mod channel;
+mod data;
+mod faults;
+mod group;
+mod plan;
+mod records;
+mod store;
+
+use crate::bad::LogFault;
+use crate::format::FileFormat;
+use crate::pcap::NextBlock;
+use crate::recognise::{FormatVerdict, OtherKind};
+use block::{Blocks, CUT};
+use faults::FaultList;
+use frame::FrameBuf;
+use store::FrameStore;
+
+/// The largest file that is read, in bytes: 1 GiB.
+pub(crate) const MOST_BYTES: usize = 1 << 30;
+
+/// Size in bytes of the block with which a file begins.
+const ID_BLOCK: usize = 64;
+
+const TOO_LARGE: LogFault = LogFault::Said(
+    "an MF4 file of more than 1 GiB, which would be read into memory: cut it into several files \
+     (asammdf can)",
+);
+
+/// Records of an MF4 file that are not CAN frames.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PassedRecords {
+    /// The name of their group.
+    pub name: String,
+    /// Number of records.
+    pub records: u64,
+}
+
+impl PassedRecords {
+    /// Returns a sentence for a user. `log`: the name of the log.
+    #[must_use]
+    pub fn remark(&self, log: &str) -> String {
+        let Self { name, records } = self;
+        format!("{log}: {records} records of {name} are not CAN frames and were left out")
+    }
+}
+
+/// Examines the beginning of a file; `None` where it is not MDF.
+pub(crate) fn begins(head: &[u8]) -> Option<FormatVerdict> {
+    (head.starts_with(b"MDF ") || head.starts_with(b"UnFinMF ")).then(|| match head.get(8) {
+        Some(b'4') if head.len() >= ID_BLOCK => FormatVerdict::Is(FileFormat::Mf4),
+        Some(b'4') | None => FormatVerdict::More,
+        Some(_) => FormatVerdict::No(OtherKind::Known(
+            "ASAM MDF of another version than 4",
+            "write it as MDF 4 with another program, such as asammdf",
+        )),
+    })
+}
+
+/// A reader of MF4.
+#[derive(Default)]
+pub(crate) struct Mf4Reader {
+    file: Vec<u8>,
+    loaded: bool,
+    /// Nothing can be read.
+    lost: Option<LogFault>,
+    frames: FrameStore,
+    faults: FaultList,
+    passed: Vec<PassedRecords>,
+}
+
+impl Mf4Reader {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns whether the whole file was read, so that [`Mf4Reader::next`] returns its frames.
+    pub(crate) const fn is_loaded(&self) -> bool {
+        self.loaded
+    }
+
+    /// Takes the bytes of `head`; returns their number. `last`: no more will follow. `torn`: the
+    /// file does not end here, which the caller reports.
+    pub(crate) fn collect(&mut self, head: &[u8], last: bool, torn: bool) -> usize {
+        if self.loaded {
+            return 0;
+        }
+        if self.file.len() + head.len() > MOST_BYTES {
+            self.lost = Some(TOO_LARGE);
+            self.loaded = true;
+        }
+        if self.lost.is_none() {
+            self.file.extend_from_slice(head);
+        }
+        if last && !self.loaded {
+            self.loaded = true;
+            let file = std::mem::take(&mut self.file);
+            self.load(&file);
+            if torn {
+                self.faults.forget(CUT);
+            }
+        }
+        head.len()
+    }
+
+    fn load(&mut self, file: &[u8]) {
+        let Some(blocks) = Blocks::new(file) else {
+            self.lost = Some(CUT);
+            return;
+        };
+        let mut records = records::RecordReader {
+            blocks: &blocks,
+            frames: &mut self.frames,
+            faults: &mut self.faults,
+            passed: &mut self.passed,
+            budget: data::MOST_UNPACKED,
+        };
+        if let Err(fault) = records.read_all() {
+            self.lost = Some(fault);
+        }
+        self.frames.sort();
+    }
+
+    /// Returns the next mistake, and after all of them the next frame, with its place.
+    pub(crate) fn next(&mut self, frame: &mut FrameBuf) -> (u64, NextBlock) {
+        if let Some(fault) = self.lost.take() {
+            return (0, NextBlock::Lost(fault));
+        }
+        if let Some((place, fault)) = self.faults.take() {
+            return (place, NextBlock::Bad(0, fault));
+        }
+        match self.frames.take(frame) {
+            Some((place, Ok(got))) => (place, NextBlock::Frame(0, got)),
+            Some((place, Err(fault))) => (place, NextBlock::Bad(0, fault)),
+            None => (0, NextBlock::More),
+        }
+    }
+
+    /// Returns the groups of records that are not CAN frames.
+    pub(crate) fn passed_over(&self) -> &[PassedRecords] {
+        &self.passed
+    }
+}
