@@ -132,7 +132,8 @@ fn fd_64(object: &[u8], header_size: usize) -> Result<Option<FrameFields>, LogFa
     let direction = match byte(body, 34)? {
         0 => Direction::Received,
         1 => Direction::Sent,
-        _ => return Ok(None),
+        2 => return Ok(None),
+        other => return Err(LogFault::Unknown("a direction", other.into())),
     };
     // Further data can follow the payload; their place counts from the object's first byte.
     let end = match usize::from(byte(body, 35)?) {

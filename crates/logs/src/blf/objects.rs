@@ -20,7 +20,8 @@ const LONGEST_HEADER: usize = 256;
 /// The longest object with a frame that is read: well above an FD frame with all its additions.
 const LONGEST: u32 = 4096;
 
-/// Maximum number of padding bytes between two objects. Writers disagree about their number.
+/// Maximum number of padding bytes between two objects that need not be zeros. Writers disagree about
+/// their number.
 const PADDING: usize = 7;
 
 /// The part of an object's header that all objects have.
@@ -151,6 +152,11 @@ impl ObjectBuffer {
             self.skip -= self.advance(most) as u64;
             if self.skip > 0 {
                 return None;
+            }
+            // Vector's programs pad some objects with dozens of zeros.
+            let zeros = self.head().iter().take_while(|b| **b == 0).count();
+            if zeros > PADDING {
+                self.advance(zeros);
             }
             let place = self.place;
             let (at, object) = match look(self.head(), self.searching) {

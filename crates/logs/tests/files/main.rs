@@ -7,7 +7,10 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod blf;
 mod can_utils;
+mod damage;
 mod field;
 mod formats;
+mod mf4;
 mod pcap;
