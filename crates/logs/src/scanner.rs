@@ -232,7 +232,10 @@ impl LogScanner {
             }
         }
         if let ScanState::Mf4(mf4) = &mut self.state {
-            let bytes = mf4.collect(self.lines.head(), last, self.torn);
+            if self.torn {
+                mf4.tear();
+            }
+            let bytes = mf4.collect(self.lines.head(), last);
             self.lines.consume(bytes);
             return mf4.is_loaded();
         }
@@ -273,7 +276,8 @@ impl LogScanner {
         }
         let (place, done) = match &mut self.state {
             ScanState::Mf4(mf4) if mf4.is_loaded() => {
-                let (place, block) = mf4.next(frame);
+                let block = mf4.block(self.lines.head(), last, frame);
+                let place = mf4.place();
                 return self.block(place, block, last);
             }
             ScanState::Unknown | ScanState::Mf4(_) => {
@@ -305,10 +309,11 @@ impl LogScanner {
                 return self.block(place, block, last);
             }
             ScanState::Blf(blf) => {
-                if self.torn && last {
-                    blf.stop();
+                if self.torn {
+                    blf.tear();
                 }
-                let (place, block) = blf.next(self.lines.head(), last, frame);
+                let block = blf.block(self.lines.head(), last, frame);
+                let place = blf.place();
                 return self.block(place, block, last);
             }
             ScanState::Pcap(pcap) => {

@@ -49,7 +49,7 @@ const SHORT: LogFault =
 
 /// Examines the beginning of a file; `None` where it is not BLF.
 pub(crate) fn begins(head: &[u8]) -> Option<FormatVerdict> {
-    head.starts_with(b"LOGG").then(|| match head.len() {
+    head.starts_with(b"LOGG").then_some(match head.len() {
         FILE_HEADER.. => FormatVerdict::Is(FileFormat::Blf),
         _ => FormatVerdict::More,
     })
@@ -74,6 +74,10 @@ pub(crate) struct BlfReader {
     container: Option<OpenContainer>,
     /// No object began where one was expected: the next one is searched for.
     searching: bool,
+    /// The input breaks off, which the caller reports.
+    torn: bool,
+    /// The place of what was returned last.
+    place: u64,
     inflater: Decompress,
     piece: Box<[u8]>,
     objects: ObjectBuffer,
@@ -87,26 +91,34 @@ impl BlfReader {
             read: 0,
             container: None,
             searching: false,
+            torn: false,
+            place: 0,
             inflater: Decompress::new(true),
             piece: vec![0; PIECE].into_boxed_slice(),
             objects: ObjectBuffer::default(),
         }
     }
 
-    /// Reads what is at the beginning of `head`, and returns its place. `last`: no more input will
-    /// follow.
-    pub(crate) fn next(
-        &mut self,
-        head: &[u8],
-        last: bool,
-        frame: &mut FrameBuf,
-    ) -> (u64, NextBlock) {
+    /// Returns the place of what [`BlfReader::block`] returned last.
+    pub(crate) const fn place(&self) -> u64 {
+        self.place
+    }
+
+    /// Notifies the reader that the input breaks off, so that it does not report it, too.
+    pub(crate) const fn tear(&mut self) {
+        self.torn = true;
+    }
+
+    /// Reads what is at the beginning of `head`. `last`: no more input will follow.
+    pub(crate) fn block(&mut self, head: &[u8], last: bool, frame: &mut FrameBuf) -> NextBlock {
         let Some(start) = self.start else {
-            return (0, self.begin(head));
+            return self.begin(head);
         };
-        if let Some(found) = self.objects.next(start, frame) {
-            return found;
+        if let Some((place, block)) = self.objects.next(start, frame) {
+            self.place = place;
+            return block;
         }
+        self.place = self.objects.place();
         let block = match &self.container {
             Some(_) => self.unpack(head),
             None => self.open(head, last),
@@ -114,11 +126,10 @@ impl BlfReader {
         if let NextBlock::Other(size) | NextBlock::Bad(size, _) = block {
             self.read += size;
         }
-        let block = match block {
+        match block {
             NextBlock::More if last => self.end(head),
             block => block,
-        };
-        (self.objects.place(), block)
+        }
     }
 
     /// Reads the file's header.
@@ -234,19 +245,12 @@ impl BlfReader {
         }
     }
 
-    /// Forgets what is open: the caller reports why the input ends here.
-    pub(crate) fn stop(&mut self) {
-        self.container = None;
-        self.size = 0;
-        self.objects.end();
-    }
-
     /// Reports, once, that the input ends too early.
     fn end(&mut self, head: &[u8]) -> NextBlock {
         let short = std::mem::take(&mut self.size) > self.read;
         let open = self.container.take().is_some();
         let part = self.objects.end();
-        if !head.is_empty() {
+        if self.torn || !head.is_empty() {
             // The scanner reports the bytes that are left.
             NextBlock::More
         } else if part || open {

@@ -136,7 +136,7 @@ impl DataChannel {
     fn nanoseconds(&self, raw: i128) -> Option<i128> {
         let unit = self.factor * 1e9;
         let whole = unit.round();
-        if whole >= 1.0 && whole < 1e18 && (unit - whole).abs() <= whole * 1e-9 {
+        if (1.0..1e18).contains(&whole) && (unit - whole).abs() <= whole * 1e-9 {
             let offset = rounded(self.offset * 1e9)?;
             return raw.checked_mul(whole as i128)?.checked_add(offset);
         }

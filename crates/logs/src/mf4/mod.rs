@@ -77,6 +77,10 @@ pub(crate) fn begins(head: &[u8]) -> Option<FormatVerdict> {
 pub(crate) struct Mf4Reader {
     file: Vec<u8>,
     loaded: bool,
+    /// The input breaks off, which the caller reports.
+    torn: bool,
+    /// The place of what was returned last.
+    place: u64,
     /// Nothing can be read.
     lost: Option<LogFault>,
     frames: FrameStore,
@@ -89,14 +93,23 @@ impl Mf4Reader {
         Self::default()
     }
 
-    /// Returns whether the whole file was read, so that [`Mf4Reader::next`] returns its frames.
+    /// Returns whether the whole file was read, so that [`Mf4Reader::block`] returns its frames.
     pub(crate) const fn is_loaded(&self) -> bool {
         self.loaded
     }
 
-    /// Takes the bytes of `head`; returns their number. `last`: no more will follow. `torn`: the
-    /// file does not end here, which the caller reports.
-    pub(crate) fn collect(&mut self, head: &[u8], last: bool, torn: bool) -> usize {
+    /// Returns the place of what [`Mf4Reader::block`] returned last.
+    pub(crate) const fn place(&self) -> u64 {
+        self.place
+    }
+
+    /// Notifies the reader that the input breaks off, so that it does not report it, too.
+    pub(crate) const fn tear(&mut self) {
+        self.torn = true;
+    }
+
+    /// Takes the bytes of `head`; returns their number. `last`: no more will follow.
+    pub(crate) fn collect(&mut self, head: &[u8], last: bool) -> usize {
         if self.loaded {
             return 0;
         }
@@ -111,7 +124,7 @@ impl Mf4Reader {
             self.loaded = true;
             let file = std::mem::take(&mut self.file);
             self.load(&file);
-            if torn {
+            if self.torn {
                 self.faults.forget(CUT);
             }
         }
@@ -136,18 +149,29 @@ impl Mf4Reader {
         self.frames.sort();
     }
 
-    /// Returns the next mistake, and after all of them the next frame, with its place.
-    pub(crate) fn next(&mut self, frame: &mut FrameBuf) -> (u64, NextBlock) {
+    /// Takes the input until its end; then returns the mistakes, and after them the frames.
+    pub(crate) fn block(&mut self, head: &[u8], last: bool, frame: &mut FrameBuf) -> NextBlock {
+        let taken = self.collect(head, last);
+        if taken > 0 || !self.loaded {
+            return match taken {
+                0 => NextBlock::More,
+                taken => NextBlock::Other(taken as u64),
+            };
+        }
         if let Some(fault) = self.lost.take() {
-            return (0, NextBlock::Lost(fault));
+            return NextBlock::Lost(fault);
         }
         if let Some((place, fault)) = self.faults.take() {
-            return (place, NextBlock::Bad(0, fault));
+            self.place = place;
+            return NextBlock::Bad(0, fault);
         }
-        match self.frames.take(frame) {
-            Some((place, Ok(got))) => (place, NextBlock::Frame(0, got)),
-            Some((place, Err(fault))) => (place, NextBlock::Bad(0, fault)),
-            None => (0, NextBlock::More),
+        let Some((place, taken)) = self.frames.take(frame) else {
+            return NextBlock::More;
+        };
+        self.place = place;
+        match taken {
+            Ok(got) => NextBlock::Frame(0, got),
+            Err(fault) => NextBlock::Bad(0, fault),
         }
     }
 

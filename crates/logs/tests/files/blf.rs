@@ -171,7 +171,7 @@ fn objects_of_all_types_and_versions() {
             }
         }
     }
-    assert_eq!(read(&file(&[objects.clone()])).0, expected);
+    assert_eq!(read(&file(std::slice::from_ref(&objects))).0, expected);
     let log = file(&[container(2, &objects)]);
     let mut reader = LogReader::new(&log[..], "log");
     assert_eq!(reader.by_ref().count(), expected.len() + 6);
@@ -251,6 +251,20 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
             .to_string()
             .contains("ends within its first block")
     );
+}
+
+/// A packed file that breaks off is one mistake, and all before it is read.
+#[test]
+fn a_packed_file_that_breaks_off() {
+    let objects = (0..4000_u64).map(|n| object(1, n, &classic(1, 0, 0x100, &n.to_le_bytes())));
+    let log = file(&objects.map(|one| container(0, &one)).collect::<Vec<_>>());
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(&log).unwrap();
+    let packed = encoder.finish().unwrap();
+    let (frames, bad) = read(&packed[..packed.len() / 2]);
+    assert!((1000..3000).contains(&frames.len()), "{}", frames.len());
+    assert_eq!(bad.len(), 1, "{bad:?}");
+    assert!(bad[0].contains("breaks off"), "{bad:?}");
 }
 
 /// A container that states gigabytes, and one that unpacks to many, take little memory.
