@@ -32,6 +32,10 @@ const LONGEST_HEADER: u64 = 4096;
 const LOG_CONTAINER: u32 = 10;
 const CONTAINER_HEADER: usize = 16;
 
+/// Number of packed bytes that are unpacked at a time. What a damaged container gives before its
+/// damage depends on it, and must not depend on how the input arrives.
+const STEP: usize = 1024;
+
 /// Maximum number of bytes that are unpacked at a time.
 const PIECE: usize = 32 * 1024;
 
@@ -118,9 +122,10 @@ impl BlfReader {
             self.place = place;
             return block;
         }
-        self.place = self.objects.place();
+        self.place = self.objects.unpacked();
         let block = match &self.container {
-            Some(_) => self.unpack(head),
+            Some(container) if container.packed => self.unpack(head, last),
+            Some(_) => self.copy(head),
             None => self.open(head, last),
         };
         if let NextBlock::Other(size) | NextBlock::Bad(size, _) = block {
@@ -159,14 +164,19 @@ impl BlfReader {
                 n => NextBlock::Other(n as u64),
             };
         }
-        let (at, object) = match look(head, self.searching) {
+        let object = match look(head, self.searching) {
             LookResult::More => return NextBlock::More,
             LookResult::Skip(bytes) => return NextBlock::Other(bytes as u64),
             LookResult::Nothing(bytes) => {
                 self.searching = true;
                 return NextBlock::Bad(bytes as u64, NO_OBJECT);
             }
-            LookResult::At(at, object) => (at, object),
+            LookResult::At(0, object) => object,
+            // Its header may not be complete yet: it is found again at the beginning.
+            LookResult::At(at, _) => {
+                self.searching = false;
+                return NextBlock::Other(at as u64);
+            }
         };
         self.searching = false;
         if object.kind != LOG_CONTAINER {
@@ -174,20 +184,20 @@ impl BlfReader {
                 packed: false,
                 rest: u64::from(object.size),
             });
-            return NextBlock::Other(at as u64);
+            return NextBlock::Other(0);
         }
         let data = object.header_size + CONTAINER_HEADER;
         let Some(rest) = u64::from(object.size).checked_sub(data as u64) else {
             self.searching = true;
-            return NextBlock::Bad(at as u64 + 4, NO_OBJECT);
+            return NextBlock::Bad(4, NO_OBJECT);
         };
-        if head.len() < at + data {
+        if head.len() < data {
             return NextBlock::More;
         }
-        let method = LE.u16(head, at + object.header_size);
+        let method = LE.u16(head, object.header_size);
         if !matches!(method, Some(0 | 2)) {
             self.objects.damage();
-            let all = at as u64 + u64::from(object.size);
+            let all = u64::from(object.size);
             return NextBlock::Bad(
                 all,
                 LogFault::Unknown(
@@ -201,27 +211,37 @@ impl BlfReader {
             packed: method == Some(2),
             rest,
         });
-        NextBlock::Other((at + data) as u64)
+        NextBlock::Other(data as u64)
     }
 
-    /// Hands over a piece of the open container to the objects.
-    fn unpack(&mut self, head: &[u8]) -> NextBlock {
+    /// Hands over a piece of the open container, which is not packed, to the objects.
+    fn copy(&mut self, head: &[u8]) -> NextBlock {
         let Some(container) = &mut self.container else {
             return NextBlock::Other(0);
         };
         let most = usize::try_from(container.rest).unwrap_or(usize::MAX);
         let input = head.get(..most.min(PIECE)).unwrap_or(head);
-        if input.is_empty() && container.rest > 0 {
+        container.rest -= input.len() as u64;
+        self.objects.push(input);
+        if container.rest == 0 {
+            self.container = None;
+        } else if input.is_empty() {
             return NextBlock::More;
         }
-        if !container.packed {
-            self.objects.push(input);
-            container.rest -= input.len() as u64;
-            if container.rest == 0 {
-                self.container = None;
-            }
-            return NextBlock::Other(input.len() as u64);
+        NextBlock::Other(input.len() as u64)
+    }
+
+    /// Unpacks a piece of the open container for the objects.
+    fn unpack(&mut self, head: &[u8], last: bool) -> NextBlock {
+        let Some(container) = &mut self.container else {
+            return NextBlock::Other(0);
+        };
+        let most = usize::try_from(container.rest).unwrap_or(usize::MAX);
+        let step = most.min(STEP);
+        if head.len() < step && (!last || head.is_empty()) {
+            return NextBlock::More;
         }
+        let input = head.get(..step).unwrap_or(head);
         let before = (self.inflater.total_in(), self.inflater.total_out());
         let flush = FlushDecompress::None;
         let status = self.inflater.decompress(input, &mut self.piece, flush);

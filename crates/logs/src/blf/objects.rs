@@ -42,7 +42,8 @@ pub(super) enum LookResult {
     More,
     /// No object begins in these bytes: they can be discarded.
     Skip(usize),
-    /// No object begins where one is expected. Any other begins after this number of bytes.
+    /// No object begins where one is expected. Any other begins after this number of bytes, whose
+    /// last ones are a signature without a header if there are any.
     Nothing(usize),
     /// An object begins after this number of bytes.
     At(usize, ObjectHeader),
@@ -72,7 +73,10 @@ pub(super) fn look(bytes: &[u8], searching: bool) -> LookResult {
         LE.u32(bytes, at + 8),
         LE.u32(bytes, at + 12),
     ) else {
-        return LookResult::More;
+        return match at {
+            1.. if searching => LookResult::Skip(at),
+            _ => LookResult::More,
+        };
     };
     if !(BASE_HEADER..=LONGEST_HEADER).contains(&header_size) || (size as usize) < header_size {
         return LookResult::Nothing(at + SIGNATURE.len());
@@ -105,9 +109,9 @@ impl ObjectBuffer {
         self.place = place;
     }
 
-    /// Returns the position of the next object in all unpacked bytes.
-    pub(super) const fn place(&self) -> u64 {
-        self.place
+    /// Returns the number of bytes that were unpacked so far.
+    pub(super) fn unpacked(&self) -> u64 {
+        self.place + self.head().len() as u64
     }
 
     /// Adds unpacked bytes.
@@ -155,9 +159,7 @@ impl ObjectBuffer {
             }
             // Vector's programs pad some objects with dozens of zeros.
             let zeros = self.head().iter().take_while(|b| **b == 0).count();
-            if zeros > PADDING {
-                self.advance(zeros);
-            }
+            self.advance(zeros);
             let place = self.place;
             let (at, object) = match look(self.head(), self.searching) {
                 LookResult::More => return None,
@@ -168,13 +170,16 @@ impl ObjectBuffer {
                 LookResult::Nothing(bytes) => {
                     self.advance(bytes);
                     self.searching = true;
+                    let place = place + bytes.saturating_sub(SIGNATURE.len()) as u64;
                     return Some((place, NextBlock::Bad(0, NO_OBJECT)));
                 }
                 LookResult::At(at, object) => (at, object),
             };
+            // The object may not be complete yet: it is found again at the beginning.
+            self.advance(at);
             self.searching = false;
-            let place = place + at as u64;
-            let whole = at as u64 + u64::from(object.size);
+            let place = self.place;
+            let whole = u64::from(object.size);
             let fault = match kinds::of(object.kind) {
                 Some(ObjectKind::Other) => {
                     self.skip = whole;
@@ -185,7 +190,7 @@ impl ObjectBuffer {
                     LogFault::Said("an object longer than any CAN frame")
                 }
                 Some(kind) => {
-                    let bytes = self.head().get(at..whole as usize)?;
+                    let bytes = self.head().get(..whole as usize)?;
                     let read = frames::read(kind, bytes, object.header_size, start, frame);
                     self.advance(whole as usize);
                     let block = match read {
