@@ -23,7 +23,7 @@ pub enum FileFormat {
     Pcap,
     /// Vector BLF.
     Blf,
-    /// Bus logging of ASAM MDF 4.
+    /// ASAM MF4: the bus logging of MDF 4.
     Mf4,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for FileFormat {
             Self::Pcapng => "pcapng",
             Self::Pcap => "pcap",
             Self::Blf => "Vector BLF",
-            Self::Mf4 => "ASAM MDF 4",
+            Self::Mf4 => "ASAM MF4",
         })
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! The formats are those of [`FileFormat`]. A log is recognised by its first lines or bytes; a file
 //! that is not a log fails before any frame is returned, and [`OtherKind`] describes what it looks
-//! like. Memory is bounded, however long the log is.
+//! like. Memory is bounded, however long the log is; only MF4 is read into memory as a whole, up to
+//! 1 GiB.
 //!
 //! # Times
 //! All times are nanoseconds since 1970, if the log states when it began; otherwise since its own

@@ -11,7 +11,8 @@ pub(crate) struct Convert {
     /// The log to read; `-` is standard input.
     ///
     /// candump -L or -t (a, d, z, A; with -x or without), Vector ASC, Vector BLF, PEAK TRC, ASAM
-    /// MF4, pcapng or pcap, also compressed by gzip or zstd. The format is recognized by the contents, not by the name.
+    /// MF4, pcapng or pcap, also compressed by gzip or zstd. The format is recognized by the
+    /// contents, not by the name.
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
     /// The file to write; its extension selects the format: .log (candump), .asc, .pcapng,

@@ -149,8 +149,9 @@ pub(crate) struct Demo {
     /// Replay this log instead of the SAE class C messages.
     ///
     /// candump -L or -t, Vector ASC, Vector BLF, PEAK TRC, ASAM MF4, pcapng or pcap, also
-    /// compressed by gzip or zstd. `-` is standard input. An interface that has the name of a bus of the gateway file is put on
-    /// this bus, the others on the remaining buses, in their order. Example: --log drive.log
+    /// compressed by gzip or zstd. `-` is standard input. An interface that has the name of a bus
+    /// of the gateway file is put on this bus, the others on the remaining buses, in their order.
+    /// Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet and outgoing.log into this folder.

@@ -20,8 +20,8 @@ const LONGEST_HEADER: usize = 256;
 /// The longest object with a frame that is read: well above an FD frame with all its additions.
 const LONGEST: u32 = 4096;
 
-/// Maximum number of padding bytes between two objects that need not be zeros. Writers disagree about
-/// their number.
+/// Maximum number of padding bytes between two objects that need not be zeros. Writers disagree
+/// about their number.
 const PADDING: usize = 7;
 
 /// The part of an object's header that all objects have.

@@ -282,7 +282,7 @@ fn each_record(
         } else {
             let before = rest.len() as u64;
             rest.extend_from_slice(piece.bytes);
-            // A record that begins in one piece and ends in the next has the place of its beginning.
+            // A record in two pieces has the place of its beginning.
             let begun = place;
             let of = |at: u64| {
                 at.checked_sub(before)
