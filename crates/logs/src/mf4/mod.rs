@@ -42,7 +42,7 @@ const TOO_LARGE: LogFault = LogFault::Said(
      (asammdf can)",
 );
 
-/// Records of an MF4 file that are not CAN frames.
+/// Records of an MF4 file that are not classic or FD frames, but of another bus, for example.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PassedRecords {
     /// The name of their group.
@@ -56,7 +56,7 @@ impl PassedRecords {
     #[must_use]
     pub fn remark(&self, log: &str) -> String {
         let Self { name, records } = self;
-        format!("{log}: {records} records of {name} are not CAN frames and were left out")
+        format!("{log}: {records} records of {name} are not classic or FD frames and were left out")
     }
 }
 
@@ -175,7 +175,7 @@ impl Mf4Reader {
         }
     }
 
-    /// Returns the groups of records that are not CAN frames.
+    /// Returns the groups of records that are not frames.
     pub(crate) fn passed_over(&self) -> &[PassedRecords] {
         &self.passed
     }

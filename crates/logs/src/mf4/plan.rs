@@ -46,6 +46,9 @@ members! {
     esi: "ESI",
 }
 
+/// The direction as a text of two letters, which some writers have in place of a number.
+const RX: u64 = u16::from_le_bytes(*b"Rx") as u64;
+
 /// The kind of event of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum BusEvent {
@@ -124,7 +127,7 @@ impl FramePlan {
         Ok(PlannedFrame {
             channel,
             direction: direction.map(|sent| match sent {
-                0 => Direction::Received,
+                0 | RX => Direction::Received,
                 _ => Direction::Sent,
             }),
             draft: match self.event {

@@ -45,6 +45,9 @@ struct FrameGroup<'g> {
     next: usize,
 }
 
+/// All groups by the position of their block, with the data that they are in.
+type GroupPlaces<'g> = HashMap<u64, (&'g DataGroup, &'g ChannelGroup)>;
+
 /// Where the times of a group's records are.
 enum RecordTime<'g> {
     Channel(&'g DataChannel),
@@ -62,8 +65,13 @@ impl RecordReader<'_, '_> {
         let start = LE.u64(header.data, 0).ok_or(CUT)?;
         let mut found = |place, fault| self.faults.add(place, fault);
         let all = read_groups(self.blocks, header.link(0), &mut found);
+        let masters = all.iter().flat_map(|data| {
+            let groups = data.groups.iter();
+            groups.map(move |group| (group.at, (data, group)))
+        });
+        let masters = masters.collect();
         for data in &all {
-            let result = self.data_group(data, &all, start);
+            let result = self.data_group(data, &masters, start);
             if let Err((place, fault)) = result {
                 self.faults.add(place, fault);
             }
@@ -75,13 +83,13 @@ impl RecordReader<'_, '_> {
     fn data_group(
         &mut self,
         data: &DataGroup,
-        all: &[DataGroup],
+        masters: &GroupPlaces<'_>,
         start: Nanos,
     ) -> Result<(), (u64, LogFault)> {
         let mut plans = Vec::new();
         for group in &data.groups {
             plans.push(match FramePlan::of(group) {
-                Some(plan) => self.frame_group(plan, data, group, all),
+                Some(plan) => self.frame_group(plan, data, group, masters),
                 None => None,
             });
         }
@@ -127,11 +135,11 @@ impl RecordReader<'_, '_> {
         plan: FramePlan,
         data: &DataGroup,
         group: &'g ChannelGroup,
-        all: &'g [DataGroup],
+        masters: &GroupPlaces<'_>,
     ) -> Option<FrameGroup<'g>> {
         let time = match group.time() {
             Some(time) => time.fault.map_or(Ok(RecordTime::Channel(time)), Err),
-            None => self.times_of(group.master, all).map(RecordTime::Other),
+            None => self.times_of(group.master, masters).map(RecordTime::Other),
         };
         let time = match time {
             Ok(time) => time,
@@ -150,24 +158,19 @@ impl RecordReader<'_, '_> {
     }
 
     /// Reads the times of all records of a group.
-    fn times_of(&mut self, master: u64, all: &[DataGroup]) -> Result<Vec<Option<i128>>, LogFault> {
-        let data = all
-            .iter()
-            .find(|data| data.groups.iter().any(|group| group.at == master));
-        let data = data.ok_or(NO_TIME)?;
-        let of = |group: &ChannelGroup| group.at == master;
-        let time = data
-            .groups
-            .iter()
-            .find(|group| of(group))
-            .and_then(ChannelGroup::time);
-        let time = time.ok_or(NO_TIME)?;
+    fn times_of(
+        &mut self,
+        master: u64,
+        masters: &GroupPlaces<'_>,
+    ) -> Result<Vec<Option<i128>>, LogFault> {
+        let (data, group) = *masters.get(&master).ok_or(NO_TIME)?;
+        let time = group.time().ok_or(NO_TIME)?;
         if let Some(fault) = time.fault {
             return Err(fault);
         }
         let mut times = Vec::new();
         let mut visit = |_: usize, group: &ChannelGroup, _: u64, record: &[u8]| {
-            if of(group) {
+            if group.at == master {
                 times.push(time.time(record, times.len() as u64));
             }
             Ok(())

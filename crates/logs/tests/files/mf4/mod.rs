@@ -107,7 +107,7 @@ fn an_unfinished_file_of_a_data_logger() {
         let passed: Vec<_> = passed.collect();
         assert_eq!(
             passed,
-            ["log: 3 records of LIN_Frame are not CAN frames and were left out"]
+            ["log: 3 records of LIN_Frame are not classic or FD frames and were left out"]
         );
         assert_eq!(damage::frames(reader), (expected.clone(), Vec::new()));
         // What is cut off is one mistake, and all before it is read.
