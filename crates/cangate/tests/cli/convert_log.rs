@@ -56,8 +56,8 @@ fn there_and_back_is_the_same() {
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
 }
 
-/// Records of an MF4 file that are not frames are reported, and are not a mistake. A pipe is read as
-/// a file is.
+/// Records of an MF4 file that are not frames are reported, and are not a mistake. A pipe is read
+/// as a file is.
 #[test]
 fn binary_logs_of_other_programs_are_read() {
     let folder = folder();
