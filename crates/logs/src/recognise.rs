@@ -4,7 +4,7 @@ use crate::blf;
 use crate::format::FileFormat;
 use crate::lines::line_end;
 use crate::mf4;
-use crate::pcap::{classic, link::FrameLink, ng};
+use crate::pcap::{HeadVerdict, classic, link::FrameLink, ng};
 use crate::text::plain::{BracketStamp, stamp, without_colours};
 use crate::text::words::LineWords;
 use crate::text::{asc, trc};
@@ -89,7 +89,7 @@ const TORN: OtherKind = OtherKind::Known(
 const UTF_16: OtherKind = OtherKind::Known("text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW");
 
 /// The beginnings of other kinds of file, with advice.
-const OTHERS: [(&[u8], OtherKind); 10] = [
+const OTHERS: [(&[u8], OtherKind); 11] = [
     (
         &[0x1F, 0x8B],
         OtherKind::Known(
@@ -112,6 +112,13 @@ const OTHERS: [(&[u8], OtherKind); 10] = [
     (
         b"PK\x03\x04",
         OtherKind::Known("a ZIP archive", "unpack it"),
+    ),
+    (
+        b"MDF ",
+        OtherKind::Known(
+            "ASAM MDF of another version than 4",
+            "write it as MDF 4 with another program, such as asammdf",
+        ),
     ),
     (&[0xFF, 0xFE], UTF_16),
     (&[0xFE, 0xFF], UTF_16),
@@ -154,11 +161,15 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
             Some(_) => FormatVerdict::Is(FileFormat::Pcap),
         };
     }
-    for begin in [blf::begins, mf4::begins] {
-        match begin(head) {
-            Some(FormatVerdict::More) if last => return FormatVerdict::No(TORN),
-            Some(verdict) => return verdict,
-            None => {}
+    for (verdict, format) in [
+        (blf::begins(head), FileFormat::Blf),
+        (mf4::begins(head), FileFormat::Mf4),
+    ] {
+        match verdict {
+            HeadVerdict::Yes => return FormatVerdict::Is(format),
+            HeadVerdict::More if last => return FormatVerdict::No(TORN),
+            HeadVerdict::More => return FormatVerdict::More,
+            HeadVerdict::Other => {}
         }
     }
     if let Some((_, looks)) = OTHERS.iter().find(|(begin, _)| head.starts_with(begin)) {

@@ -14,9 +14,7 @@ mod kinds;
 mod objects;
 
 use crate::bad::LogFault;
-use crate::format::FileFormat;
-use crate::pcap::{ByteOrder, NextBlock};
-use crate::recognise::FormatVerdict;
+use crate::pcap::{ByteOrder, HeadVerdict, NextBlock};
 use crate::text::time;
 use flate2::{Decompress, FlushDecompress, Status};
 use frame::{FrameBuf, Nanos};
@@ -51,12 +49,13 @@ const CUT: LogFault =
 const SHORT: LogFault =
     LogFault::Said("the file is shorter than its header states: was it cut off?");
 
-/// Examines the beginning of a file; `None` where it is not BLF.
-pub(crate) fn begins(head: &[u8]) -> Option<FormatVerdict> {
-    head.starts_with(b"LOGG").then_some(match head.len() {
-        FILE_HEADER.. => FormatVerdict::Is(FileFormat::Blf),
-        _ => FormatVerdict::More,
-    })
+/// Examines the beginning of a log.
+pub(crate) fn begins(head: &[u8]) -> HeadVerdict {
+    match head.len() {
+        _ if !head.starts_with(b"LOGG") => HeadVerdict::Other,
+        FILE_HEADER.. => HeadVerdict::Yes,
+        _ => HeadVerdict::More,
+    }
 }
 
 /// A container whose content is being read.

@@ -23,9 +23,7 @@ mod records;
 mod store;
 
 use crate::bad::LogFault;
-use crate::format::FileFormat;
-use crate::pcap::NextBlock;
-use crate::recognise::{FormatVerdict, OtherKind};
+use crate::pcap::{HeadVerdict, NextBlock};
 use block::{Blocks, CUT};
 use faults::FaultList;
 use frame::FrameBuf;
@@ -60,16 +58,16 @@ impl PassedRecords {
     }
 }
 
-/// Examines the beginning of a file; `None` where it is not MDF.
-pub(crate) fn begins(head: &[u8]) -> Option<FormatVerdict> {
-    (head.starts_with(b"MDF ") || head.starts_with(b"UnFinMF ")).then(|| match head.get(8) {
-        Some(b'4') if head.len() >= ID_BLOCK => FormatVerdict::Is(FileFormat::Mf4),
-        Some(b'4') | None => FormatVerdict::More,
-        Some(_) => FormatVerdict::No(OtherKind::Known(
-            "ASAM MDF of another version than 4",
-            "write it as MDF 4 with another program, such as asammdf",
-        )),
-    })
+/// Examines the beginning of a log.
+pub(crate) fn begins(head: &[u8]) -> HeadVerdict {
+    let is_mdf = head.starts_with(b"MDF ") || head.starts_with(b"UnFinMF ");
+    // The version follows the 8 bytes of the name.
+    match head.get(8) {
+        _ if !is_mdf => HeadVerdict::Other,
+        Some(b'4') if head.len() >= ID_BLOCK => HeadVerdict::Yes,
+        Some(b'4') | None => HeadVerdict::More,
+        Some(_) => HeadVerdict::Other,
+    }
 }
 
 /// A reader of MF4.

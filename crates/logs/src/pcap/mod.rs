@@ -42,6 +42,17 @@ impl ByteOrder {
     }
 }
 
+/// The result for the first bytes of a log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HeadVerdict {
+    /// It is another format.
+    Other,
+    /// It is this format if more bytes follow.
+    More,
+    /// It is this format.
+    Yes,
+}
+
 /// The element at the beginning of the input that was not read yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NextBlock {
