@@ -8,7 +8,8 @@ use crate::recorder::{FileRecorder, RecorderRemark, RecorderTotals};
 use frame::{FrameBuf, Nanos};
 use linux::can::layout::{XL_SIZE, encode};
 use logs::{
-    BadLines, FileFormat, FormatLimits, FrameEntry, InterfaceName, LogError, LogReader, Shortfall,
+    BadLines, FileFormat, FormatLimits, FrameEntry, InterfaceName, LogError, LogReader,
+    PassedRecords, Shortfall,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
@@ -46,6 +47,8 @@ pub struct ConversionResult {
     /// Number of frames that the log's own recorder lost, as the log reports them. The file reports
     /// them, too.
     pub missing: u64,
+    /// Records of the log that are not CAN frames, of other buses for example.
+    pub passed: Vec<PassedRecords>,
     /// The losses of information that the output format caused.
     pub shortfalls: BTreeMap<Shortfall, FoundShortfall>,
 }
@@ -179,6 +182,7 @@ pub fn convert<R: Read>(
         written: recorder.done().clone(),
         bad: reader.bad().clone(),
         missing,
+        passed: reader.passed_over().to_vec(),
         shortfalls,
     })
 }

@@ -14,7 +14,7 @@
 //!
 //! A log is recognised by its first lines or bytes; a file that is not a log fails before any frame
 //! is returned, and [`OtherKind`] describes what it looks like. Memory is bounded, however long the
-//! log is.
+//! log is; only an MF4 file is read into memory as a whole, up to 1 GiB.
 //!
 //! # A format
 //! Each format is a folder (`asc/`, `pcapng/`, …), which knows no other format:
@@ -25,7 +25,7 @@
 //!   input piece by piece. `FormatRecognition` tells how the beginning of a log shows the format.
 //! * `write.rs` has a `FrameWriter`, and a function that returns what it cannot express.
 //!
-//! One line in the list at the end of this file (`Blf = blf::FORMAT,`) and `mod blf;` register it.
+//! One line in the list at the end of this file (`Asc = asc::FORMAT,`) and `mod asc;` register it.
 //! Commands, help, the schema and the fuzz target take it from [`FileFormat::ALL`]; a test compares
 //! the tables of docs/files.md with it. If files of the format were refused by name before
 //! (`OTHERS` in `recognise.rs`), that entry goes.
@@ -39,7 +39,9 @@
 
 mod asc;
 mod bad;
+mod blf;
 mod busmaster;
+mod byte_order;
 mod candump;
 mod channels;
 mod csv;
@@ -49,6 +51,7 @@ mod format;
 mod limits;
 mod lines;
 mod loss;
+mod mf4;
 mod name;
 mod parquet;
 mod pcap;
@@ -70,6 +73,7 @@ pub use database::Database;
 pub use limits::FormatLimits;
 pub use lines::MAX_LINE;
 pub use name::InterfaceName;
+pub use read::PassedRecords;
 pub use reader::{LogEntry, LogError, LogReader};
 pub use recognise::OtherKind;
 pub use scanner::{LogScanner, LoggedFrame, MissingFrames, ScanStep};
@@ -99,6 +103,10 @@ format::formats! {
     Pcapng = pcapng::FORMAT,
     /// pcap, of libpcap and tcpdump.
     Pcap = pcap::FORMAT,
+    /// Vector BLF.
+    Blf = blf::FORMAT,
+    /// ASAM MF4: the bus logging of MDF 4.
+    Mf4 = mf4::FORMAT,
     /// Parquet, a row for each frame.
     Parquet = parquet::FORMAT,
 }

@@ -44,6 +44,8 @@ pub(crate) enum HeadVerdict {
     Yes,
     /// It is this format, with a link type that carries no CAN frames.
     LinkType(u32),
+    /// It is a variant of this format that is not read: its description, with advice.
+    Variant(&'static str, &'static str),
 }
 
 /// A reader of a format.
@@ -83,6 +85,31 @@ pub(crate) trait BlockReader: Send {
 
     /// Notifies the reader that the packed input breaks off after the part that was read.
     fn tear(&mut self) {}
+
+    /// Returns the groups of records that are not CAN frames and were passed over, as far as the
+    /// log was read.
+    fn passed_over(&self) -> &[PassedRecords] {
+        &[]
+    }
+}
+
+/// Records of a log that are not classic or FD frames, but of another bus, for example. Only MF4
+/// has them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PassedRecords {
+    /// The name of their group.
+    pub name: String,
+    /// Number of records.
+    pub records: u64,
+}
+
+impl PassedRecords {
+    /// Returns a sentence for a user. `log`: the name of the log.
+    #[must_use]
+    pub fn remark(&self, log: &str) -> String {
+        let Self { name, records } = self;
+        format!("{log}: {records} records of {name} are not classic or FD frames and were left out")
+    }
 }
 
 /// The information of a log on a frame, apart from the frame.

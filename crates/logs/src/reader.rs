@@ -3,6 +3,7 @@
 use crate::bad::{BadLine, BadLines};
 use crate::format::FileFormat;
 use crate::name::InterfaceName;
+use crate::read::PassedRecords;
 use crate::recognise::OtherKind;
 use crate::scanner::{LogScanner, LoggedFrame, MissingFrames, ScanStep};
 use crate::unpack::{UnpackedInput, is_torn};
@@ -214,6 +215,12 @@ impl<R: Read> LogReader<R> {
     #[must_use]
     pub const fn all_missing(&self) -> u64 {
         self.scanner.all_missing()
+    }
+
+    /// Returns the groups of records that are not CAN frames and were passed over, of an MF4 file.
+    #[must_use]
+    pub fn passed_over(&self) -> &[PassedRecords] {
+        self.scanner.passed_over()
     }
 
     /// Returns the number of frames of other interfaces that were left out so far.

@@ -87,7 +87,7 @@ pub(crate) enum FormatVerdict {
 const UTF_16: OtherKind = OtherKind::Known("text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW");
 
 /// The beginnings of other kinds of file, with advice.
-const OTHERS: [(&[u8], OtherKind); 13] = [
+const OTHERS: [(&[u8], OtherKind); 10] = [
     (
         &[0x1F, 0x8B],
         OtherKind::Known(
@@ -110,27 +110,6 @@ const OTHERS: [(&[u8], OtherKind); 13] = [
     (
         b"PK\x03\x04",
         OtherKind::Known("a ZIP archive", "unpack it"),
-    ),
-    (
-        b"LOGG",
-        OtherKind::Known(
-            "Vector BLF",
-            "write it as ASC or pcapng with another program, such as python-can's can_logconvert",
-        ),
-    ),
-    (
-        b"MDF ",
-        OtherKind::Known(
-            "ASAM MDF",
-            "write it as ASC or pcapng with another program, such as asammdf",
-        ),
-    ),
-    (
-        b"UnFinMF ",
-        OtherKind::Known(
-            "ASAM MDF that was not finished when its recording broke off",
-            "finish it and write it as ASC or pcapng with another program, such as asammdf",
-        ),
     ),
     (&[0xFF, 0xFE], UTF_16),
     (&[0xFE, 0xFF], UTF_16),
@@ -219,6 +198,9 @@ fn by_bytes(head: &[u8], last: bool) -> Option<FormatVerdict> {
             HeadVerdict::More => Some(FormatVerdict::More),
             HeadVerdict::Yes => Some(FormatVerdict::Is(*format)),
             HeadVerdict::LinkType(link) => Some(FormatVerdict::No(OtherKind::LinkType(link))),
+            HeadVerdict::Variant(what, todo) => {
+                Some(FormatVerdict::No(OtherKind::Known(what, todo)))
+            }
         }
     })
 }
@@ -233,7 +215,9 @@ pub(crate) fn begins(format: FileFormat, head: &[u8], last: bool) -> FormatVerdi
         FormatVerdict::Is(found) if found == format => named,
         FormatVerdict::Is(found) if found.is_text() && format.is_text() => named,
         FormatVerdict::Is(found) => FormatVerdict::No(OtherKind::Other(found)),
-        FormatVerdict::No(OtherKind::Known(..) | OtherKind::Database(_)) => verdict,
+        FormatVerdict::No(OtherKind::Known(..) | OtherKind::Database(_) | OtherKind::Cut(_)) => {
+            verdict
+        }
         FormatVerdict::No(OtherKind::Zeros) if head.len() >= LOOK => verdict,
         FormatVerdict::No(_) if format.is_text() => named,
         FormatVerdict::No(_) => verdict,

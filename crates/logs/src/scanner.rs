@@ -6,7 +6,7 @@ use crate::format::FileFormat;
 use crate::lines::{LineSplitter, LineText};
 use crate::loss::{self, FrameLoss};
 use crate::name::InterfaceName;
-use crate::read::{BlockReader, FormatReader, LineReader, NextBlock, ParsedFrame};
+use crate::read::{BlockReader, FormatReader, LineReader, NextBlock, ParsedFrame, PassedRecords};
 use crate::recognise::{FormatVerdict, OtherKind, begins, recognise};
 use frame::text::Direction;
 use frame::{FrameBuf, Nanos};
@@ -138,6 +138,15 @@ impl LogScanner {
     #[must_use]
     pub const fn all_missing(&self) -> u64 {
         self.all_missing
+    }
+
+    /// Returns the groups of records that are not CAN frames and were passed over, of an MF4 file.
+    #[must_use]
+    pub fn passed_over(&self) -> &[PassedRecords] {
+        match &self.state {
+            ScanState::Blocks(reader) => reader.passed_over(),
+            _ => &[],
+        }
     }
 
     fn miss(&mut self, frames: u64, interface: Option<InterfaceName>) {

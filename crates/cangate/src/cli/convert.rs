@@ -34,7 +34,7 @@ pub(crate) struct Convert {
 const EXAMPLES: &str = "\
 Examples:
   A log of CANoe, for Wireshark
-      cangate convert drive.asc drive.pcapng
+      cangate convert drive.blf drive.pcapng
   A recording for tools that read ASC, compressed
       cangate convert drive.pcapng drive.asc.gz
   What candump shows on a terminal, as a log that canplayer plays

@@ -107,6 +107,7 @@ fn room(args: &Convert) -> Result<(), Failure> {
 
 fn say(name: &str, output: &CaptureOutput, done: &ConversionResult) {
     let mut lines = done.bad.remarks(name);
+    lines.extend(done.passed.iter().map(|records| records.remark(name)));
     if done.missing > 0 {
         let stated = match output.format.has_losses() {
             true => "the output states it, too",

@@ -1,9 +1,9 @@
 //! pcap, in libpcap's file format (draft-ietf-opsawg-pcap).
 
-use super::ByteOrder;
 use super::indices::{InterfaceIndices, MANY};
 use super::link::{CapturedPacket, FrameLink};
 use crate::bad::LogFault;
+use crate::byte_order::ByteOrder;
 use crate::name::InterfaceName;
 use crate::read::{BlockReader, HeadVerdict, NextBlock, ParsedFrame};
 use frame::{FrameBuf, Nanos};

@@ -1,9 +1,9 @@
 //! pcapng (draft-ietf-opsawg-pcapng): sections, interfaces, packets; other blocks are skipped.
 
 use crate::bad::LogFault;
+use crate::byte_order::ByteOrder;
 use crate::loss::{self, FrameLoss};
 use crate::name::InterfaceName;
-use crate::pcap::ByteOrder;
 use crate::pcap::indices::{InterfaceIndices, MANY};
 use crate::pcap::link::{CapturedPacket, FrameLink};
 use crate::read::{BlockReader, NextBlock, ParsedFrame};

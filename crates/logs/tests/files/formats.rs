@@ -298,7 +298,7 @@ fn what_is_no_log_says_what_it_looks_like() {
         (b"  can0  123   [2]  11 22\n", "without time stamps"),
         (b"  can0  RX - -  123   [2]  11 22\n", "without time stamps"),
         (b"can0 123#11\n", "without time stamps"),
-        (b"LOGG\x90\0\0\0", "Vector BLF"),
+        (b"MDF     3.30", "ASAM MDF of another version than 4"),
         (b"BZh91AY", "bzip2"),
         (b"PAR1\x15\x04", "Parquet"),
     ] {

@@ -34,7 +34,7 @@ mod write;
 pub use due::ReplaySpeed;
 pub use logs::{
     BadLine, BadLines, Database, FileFormat, InterfaceName, LogEntry, LogError, LogPlace, LogReader,
-    LoggedFrame,
+    LoggedFrame, PassedRecords,
 };
 pub use old_files::OldFiles;
 pub use rotation::RotationRule;
