@@ -1,7 +1,8 @@
-//! Reading of a log at once and in pieces: both must give the same result.
+//! Reading of a log at once and in pieces: both must give the same result. Writing of what was
+//! read: a writer leaves out a frame if, and only if, its format's limits say so.
 
 use frame::FrameBuf;
-use logs::{FileFormat, LogScanner, ScanStep};
+use logs::{FileFormat, FormatLimits, FrameEntry, LogReader, LogScanner, ScanStep, WriteOptions};
 use std::io::Read;
 
 /// A reader that returns at most this many bytes at a time.
@@ -52,4 +53,42 @@ fn all(input: &[u8], format: Option<FileFormat>, step: usize) -> Vec<String> {
 pub fn both_ways(input: &[u8], format: Option<FileFormat>) {
     let step = 1 + input.len() % 97;
     assert_eq!(all(input, format, usize::MAX), all(input, format, step));
+}
+
+/// Writes what is read in all formats of this build.
+pub fn written(input: &[u8]) {
+    let options = WriteOptions::default();
+    let mut outputs: Vec<_> = FileFormat::written()
+        .filter_map(|format| {
+            Some((
+                format.writer(options).ok()?,
+                FormatLimits::new(format, options),
+            ))
+        })
+        .collect();
+    let mut out = Vec::new();
+    for (writer, _) in &mut outputs {
+        writer.begin(&mut out);
+    }
+    for entry in LogReader::new(input, "input").filter_map(Result::ok) {
+        let name = entry.logged.interface;
+        let entry = FrameEntry {
+            stamp: entry.logged.ns,
+            interface: name.as_str().len() as u16,
+            name: name.as_str(),
+            direction: entry.logged.direction,
+            frame: entry.frame.view(),
+        };
+        for (writer, limits) in &mut outputs {
+            let is_left_out = limits
+                .shortfalls(&entry)
+                .iter()
+                .any(|one| one.is_left_out());
+            assert_eq!(writer.frame(&entry, &mut out), !is_left_out);
+        }
+        out.clear();
+    }
+    for (writer, _) in &mut outputs {
+        writer.end(&mut out);
+    }
 }

@@ -3,12 +3,14 @@
 use crate::chunk::{Chunk, FrameGap, LossPlace, RecordedFrame};
 use crate::file::{FileError, RotationRule};
 use crate::form::CaptureOutput;
-use crate::limits::{FormatLimits, Shortfall};
 use crate::names::InterfaceNames;
 use crate::recorder::{FileRecorder, RecorderRemark, RecorderTotals};
 use frame::{FrameBuf, Nanos};
 use linux::can::layout::{XL_SIZE, encode};
-use port::log::{BadLines, FileFormat, InterfaceName, LogError, LogReader};
+use logs::{
+    BadLines, FileFormat, FormatLimits, FrameEntry, InterfaceName, LogError, LogReader,
+    PassedRecords, Shortfall,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 
@@ -45,6 +47,8 @@ pub struct ConversionResult {
     /// Number of frames that the log's own recorder lost, as the log reports them. The file reports
     /// them, too.
     pub missing: u64,
+    /// Records of the log that are not CAN frames, of other buses for example.
+    pub passed: Vec<PassedRecords>,
     /// The losses of information that the output format caused.
     pub shortfalls: BTreeMap<Shortfall, FoundShortfall>,
 }
@@ -106,7 +110,7 @@ pub fn convert<R: Read>(
     let mut places = InterfacePlaces::default();
     let mut recorder = FileRecorder::new(output, RotationRule::default(), &places.names, 0, false)
         .map_err(ConvertError::File)?;
-    let mut limits = FormatLimits::of(output);
+    let mut limits = FormatLimits::new(output.format, output.options);
     let mut shortfalls = BTreeMap::<Shortfall, FoundShortfall>::new();
     let (mut chunk, mut frame) = (Chunk::with_room(), FrameBuf::new());
     let mut bytes = [0; XL_SIZE];
@@ -138,7 +142,13 @@ pub fn convert<R: Read>(
         let mut left_out = false;
         let commented = (logged.comments > 0).then_some(Shortfall::Comment);
         for shortfall in limits
-            .shortfalls(&record, &view)
+            .shortfalls(&FrameEntry {
+                stamp: logged.ns,
+                interface: record.interface,
+                name: logged.interface.as_str(),
+                direction: logged.direction,
+                frame: view,
+            })
             .into_iter()
             .chain(commented)
         {
@@ -172,6 +182,7 @@ pub fn convert<R: Read>(
         written: recorder.done().clone(),
         bad: reader.bad().clone(),
         missing,
+        passed: reader.passed_over().to_vec(),
         shortfalls,
     })
 }

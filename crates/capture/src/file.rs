@@ -267,8 +267,7 @@ mod tests {
         let output = CaptureOutput::of(Path::new("/no-such-folder/a.log"), None).unwrap();
         let error = OutputTarget::open(&output, None).unwrap_err().to_string();
         assert!(error.contains("/no-such-folder/a.log") && error.contains("folder first"));
-        let full =
-            CaptureOutput::of(Path::new("/dev/full"), Some(crate::OutputFormat::Text)).unwrap();
+        let full = CaptureOutput::of(Path::new("/dev/full"), Some(logs::FileFormat::Log)).unwrap();
         let mut target = OutputTarget::open(&full, None).unwrap();
         let error = target.put(b"x", Vec::new()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);

@@ -1,39 +1,8 @@
-//! The file formats for frames, and their selection by a file's name.
+//! The output of a record, and the selection of its format by a file's name.
 
-use crate::asc::AscWriter;
-use crate::chunk::{FrameGap, RecordedFrame};
-use crate::names::KnownNames;
 use crate::pack::Packing;
-use crate::pcapng::PcapngWriter;
-use crate::table::{FrameTable, ParquetError};
-use crate::text::TextWriter;
+use logs::{FileFormat, WriteOptions};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-
-/// The format in which frames are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OutputFormat {
-    /// candump's log format, `.log`.
-    Text,
-    /// Vector ASC, `.asc`.
-    Asc,
-    /// pcapng with link type 227, `.pcapng`.
-    Pcapng,
-    /// Parquet, a row for each frame, `.parquet`.
-    Parquet,
-}
-
-impl OutputFormat {
-    /// Returns the maximum time after which collected frames are written.
-    #[must_use]
-    pub const fn flush_every(self) -> Duration {
-        match self {
-            Self::Text | Self::Asc | Self::Pcapng => Duration::from_secs(1),
-            Self::Parquet => Duration::from_secs(10),
-        }
-    }
-}
 
 /// The output of a record.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,11 +10,11 @@ pub struct CaptureOutput {
     /// The file; `-` is standard output.
     pub path: PathBuf,
     /// The format of the file.
-    pub form: OutputFormat,
+    pub format: FileFormat,
     /// The compression of the file.
     pub packing: Packing,
-    /// candump's log has nine digits after the decimal point instead of six.
-    pub nanos: bool,
+    /// The options of the format.
+    pub options: WriteOptions,
     /// The end of the name, which follows the number of a file.
     pub(crate) ending: String,
 }
@@ -55,33 +24,56 @@ pub struct CaptureOutput {
 pub enum FormError {
     /// The name does not determine the format.
     #[error(
-        "{0}: the name says no format: end it in .log, .asc, .pcapng or .parquet (.gz or .zst behind \
-         the first three compresses), or name the format"
+        "{0}: the name selects no format: end it in {list} (.gz or .zst appended compresses all but \
+         {packed}), or name the format",
+        list = endings(|_| true),
+        packed = endings(FileFormat::is_packed)
     )]
     Unknown(String),
-    /// Parquet has its own compression.
-    #[error("{0}: Parquet is compressed by itself: leave out {1}")]
-    Packed(String, &'static str),
-    /// This program cannot write Parquet.
+    /// The format has its own compression.
+    #[error("{0}: {1} is compressed by itself: leave out {2}")]
+    Packed(String, FileFormat, &'static str),
+    /// The format is only read.
+    #[error("{0}: {1} is only read: write {list}", list = endings(|_| true))]
+    ReadOnly(String, FileFormat),
+    /// This program cannot write the format.
     #[error(
-        "{0}: Parquet is not in this build: this program was built without the feature `parquet`; write \
-         log, asc or pcapng"
+        "{0}: {1} is not in this build: this program was built without the feature `{feature}`; write \
+         another format: {list}",
+        feature = .1.name(),
+        list = endings(FileFormat::is_built)
     )]
-    NotBuilt(String),
-    /// Parquet cannot be written to this output.
+    NotBuilt(String, FileFormat),
+    /// The format cannot be written to this output.
     #[error(
-        "Parquet cannot be written to standard output, which has no place to come back to: name a \
-         file, or write log, asc or pcapng"
+        "{0} cannot be written to standard output, in which no earlier place can be changed: name a \
+         file, or write another format: {list}",
+        list = endings(|format| !format.is_packed())
     )]
-    Stream,
+    Stream(FileFormat),
+}
+
+/// Returns the first ends of names of these formats that are written, in words.
+fn endings(which: fn(FileFormat) -> bool) -> String {
+    let formats = FileFormat::written().filter(|format| which(*format));
+    let all: Vec<_> = formats
+        .filter_map(|format| format.endings().first())
+        .collect();
+    match all.as_slice() {
+        [first @ .., last] if !first.is_empty() => {
+            let first: Vec<&str> = first.iter().map(|one| **one).collect();
+            format!("{} or {last}", first.join(", "))
+        }
+        all => all.iter().map(|one| **one).collect(),
+    }
 }
 
 impl CaptureOutput {
-    /// Returns the output for a name; `form` takes precedence over its ending.
+    /// Returns the output for a name; `format` takes precedence over its ending.
     ///
     /// # Errors
     /// [`FormError`]
-    pub fn of(path: &Path, form: Option<OutputFormat>) -> Result<Self, FormError> {
+    pub fn of(path: &Path, format: Option<FileFormat>) -> Result<Self, FormError> {
         let name = path.to_string_lossy();
         let mut stem: &str = &name;
         let mut packing = Packing::None;
@@ -91,33 +83,35 @@ impl CaptureOutput {
                 break;
             }
         }
-        let endings = [
-            (".log", OutputFormat::Text),
-            (".txt", OutputFormat::Text),
-            (".asc", OutputFormat::Asc),
-            (".pcapng", OutputFormat::Pcapng),
-            (".parquet", OutputFormat::Parquet),
-        ];
-        let said = endings.into_iter().find(|(e, _)| stem.ends_with(e));
-        let ending = said.map_or("", |(ending, _)| ending);
-        let Some(form) = form.or(said.map(|(_, form)| form)) else {
+        let mut endings = FileFormat::written()
+            .flat_map(|format| format.endings().iter().map(move |ending| (*ending, format)));
+        let selected = endings.find(|(ending, _)| stem.ends_with(ending));
+        let ending = selected.map_or("", |(ending, _)| ending);
+        let Some(format) = format.or(selected.map(|(_, format)| format)) else {
             return Err(FormError::Unknown(name.into_owned()));
         };
-        if form == OutputFormat::Parquet && !cfg!(feature = "parquet") {
-            return Err(FormError::NotBuilt(name.into_owned()));
+        if !format.is_written() {
+            return Err(FormError::ReadOnly(name.into_owned(), format));
         }
-        if form == OutputFormat::Parquet && packing != Packing::None {
-            return Err(FormError::Packed(name.into_owned(), packing.ending()));
+        if !format.is_built() {
+            return Err(FormError::NotBuilt(name.into_owned(), format));
+        }
+        if format.is_packed() && packing != Packing::None {
+            return Err(FormError::Packed(
+                name.into_owned(),
+                format,
+                packing.ending(),
+            ));
         }
         let output = Self {
             path: path.to_owned(),
-            form,
+            format,
             packing,
-            nanos: false,
+            options: WriteOptions::default(),
             ending: format!("{ending}{}", packing.ending()),
         };
-        if output.is_stream() && form == OutputFormat::Parquet {
-            return Err(FormError::Stream);
+        if output.is_stream() && format.is_packed() {
+            return Err(FormError::Stream(format));
         }
         Ok(output)
     }
@@ -129,97 +123,6 @@ impl CaptureOutput {
     }
 }
 
-/// A formatter: writes frames in one of the formats, as bytes of a file.
-pub(crate) enum FormatWriter {
-    Text(TextWriter),
-    Asc(AscWriter),
-    Pcapng(PcapngWriter),
-    Table(Box<FrameTable>),
-}
-
-impl FormatWriter {
-    pub(crate) fn new(output: &CaptureOutput) -> Result<Self, ParquetError> {
-        Ok(match output.form {
-            OutputFormat::Text => Self::Text(TextWriter::new(output.nanos)),
-            OutputFormat::Asc => Self::Asc(AscWriter::default()),
-            OutputFormat::Pcapng => Self::Pcapng(PcapngWriter::default()),
-            OutputFormat::Parquet => Self::Table(Box::new(FrameTable::new()?)),
-        })
-    }
-
-    /// Begins a file.
-    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
-        match self {
-            Self::Text(_) => {}
-            Self::Asc(asc) => asc.begin(),
-            Self::Pcapng(pcapng) => pcapng.begin(out),
-            Self::Table(table) => table.begin(),
-        }
-    }
-
-    /// Adds a frame; `false` if its bytes are not a frame.
-    #[inline]
-    pub(crate) fn frame(
-        &mut self,
-        record: &RecordedFrame<'_>,
-        names: &mut KnownNames,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        match self {
-            Self::Text(text) => text.frame(record, names.get(record.interface), out),
-            Self::Asc(asc) => asc.frame(record, names.get(record.interface), out),
-            Self::Pcapng(pcapng) => pcapng.frame(record, names.get(record.interface), out),
-            Self::Table(table) => table.frame(record),
-        }
-    }
-
-    /// Adds a loss.
-    pub(crate) fn gap(&mut self, gap: &FrameGap, names: &mut KnownNames, out: &mut Vec<u8>) {
-        let name = gap.interface.map(|place| names.get(place));
-        match self {
-            Self::Text(_) => TextWriter::gap(gap, name, out),
-            Self::Asc(_) => AscWriter::gap(gap, name, out),
-            Self::Pcapng(pcapng) => pcapng.gap(gap, name, out),
-            Self::Table(table) => table.gap(gap),
-        }
-    }
-
-    /// Returns whether the collected frames must be written.
-    pub(crate) fn is_full(&self, out: &[u8]) -> bool {
-        match self {
-            Self::Text(_) | Self::Asc(_) | Self::Pcapng(_) => out.len() >= 1 << 18,
-            Self::Table(table) => table.is_full(),
-        }
-    }
-
-    /// Adds the collected frames to `out`; returns the bytes that end the file until the next
-    /// flush.
-    pub(crate) fn flush(
-        &mut self,
-        names: &[Arc<str>],
-        out: &mut Vec<u8>,
-    ) -> Result<Vec<u8>, ParquetError> {
-        match self {
-            Self::Text(_) | Self::Asc(_) | Self::Pcapng(_) => Ok(Vec::new()),
-            Self::Table(table) => table.flush(names, out),
-        }
-    }
-
-    /// Ends the file.
-    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
-        match self {
-            Self::Asc(asc) => asc.end(out),
-            Self::Pcapng(pcapng) => pcapng.end(out),
-            Self::Text(_) | Self::Table(_) => {}
-        }
-    }
-
-    /// Returns whether the file can be continued after a piece of it could not be written.
-    pub(crate) const fn goes_on(&self) -> bool {
-        !matches!(self, Self::Table(_))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,26 +130,33 @@ mod tests {
     #[test]
     fn the_name_says_the_form() {
         let of = |name: &str| CaptureOutput::of(Path::new(name), None);
-        let said = |name: &str| of(name).map(|o| (o.form, o.packing, o.ending));
+        let said = |name: &str| of(name).map(|o| (o.format, o.packing, o.ending));
         let is = |form, packing, ending: &str| Ok((form, packing, ending.to_owned()));
-        assert_eq!(
-            said("a/b.log"),
-            is(OutputFormat::Text, Packing::None, ".log")
-        );
+        assert_eq!(said("a/b.log"), is(FileFormat::Log, Packing::None, ".log"));
         assert_eq!(
             said("b.pcapng.zst"),
-            is(OutputFormat::Pcapng, Packing::Zstd, ".pcapng.zst")
+            is(FileFormat::Pcapng, Packing::Zstd, ".pcapng.zst")
         );
         assert_eq!(
             said("b.log.gz"),
-            is(OutputFormat::Text, Packing::Gzip, ".log.gz")
+            is(FileFormat::Log, Packing::Gzip, ".log.gz")
         );
         assert_eq!(
             said("b.asc.gz"),
-            is(OutputFormat::Asc, Packing::Gzip, ".asc.gz")
+            is(FileFormat::Asc, Packing::Gzip, ".asc.gz")
         );
-        assert!(matches!(said("b.pcap"), Err(FormError::Unknown(_))));
-        let other = CaptureOutput::of(Path::new("b.zst"), Some(OutputFormat::Pcapng)).unwrap();
+        let unknown = said("b.pcap").unwrap_err();
+        assert!(matches!(unknown, FormError::Unknown(_)));
+        let text = unknown.to_string();
+        for format in FileFormat::written() {
+            assert!(text.contains(format.endings()[0]), "{text}");
+        }
+        let read = CaptureOutput::of(Path::new("b.log"), Some(FileFormat::Pcap));
+        assert!(matches!(
+            read,
+            Err(FormError::ReadOnly(_, FileFormat::Pcap))
+        ));
+        let other = CaptureOutput::of(Path::new("b.zst"), Some(FileFormat::Pcapng)).unwrap();
         assert_eq!(
             (other.packing, other.ending.as_str()),
             (Packing::Zstd, ".zst")
@@ -256,13 +166,20 @@ mod tests {
     #[cfg(feature = "parquet")]
     #[test]
     fn parquet_goes_into_files_and_packs_itself() {
-        let of =
-            |name: &str, form| CaptureOutput::of(Path::new(name), form).map(|o| (o.form, o.ending));
-        let is = Ok((OutputFormat::Parquet, ".parquet".to_owned()));
+        let of = |name: &str, format| {
+            CaptureOutput::of(Path::new(name), format).map(|o| (o.format, o.ending))
+        };
+        let is = Ok((FileFormat::Parquet, ".parquet".to_owned()));
         assert_eq!(of("b.parquet", None), is);
         let packed = of("b.parquet.gz", None);
-        assert!(matches!(packed, Err(FormError::Packed(_, ".gz"))));
-        assert_eq!(of("-", Some(OutputFormat::Parquet)), Err(FormError::Stream));
+        assert!(matches!(
+            packed,
+            Err(FormError::Packed(_, FileFormat::Parquet, ".gz"))
+        ));
+        assert_eq!(
+            of("-", Some(FileFormat::Parquet)),
+            Err(FormError::Stream(FileFormat::Parquet))
+        );
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -271,10 +188,13 @@ mod tests {
         for (name, form) in [
             ("b.parquet", None),
             ("b.parquet.gz", None),
-            ("-", Some(OutputFormat::Parquet)),
+            ("-", Some(FileFormat::Parquet)),
         ] {
             let error = CaptureOutput::of(Path::new(name), form).unwrap_err();
-            assert_eq!(error, FormError::NotBuilt(name.to_owned()));
+            assert_eq!(
+                error,
+                FormError::NotBuilt(name.to_owned(), FileFormat::Parquet)
+            );
             let said = error.to_string();
             assert!(said.contains("without the feature `parquet`"), "{said}");
         }

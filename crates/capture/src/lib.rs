@@ -15,14 +15,13 @@
 //! * [`live`]: from interfaces and devices; [`FileRecorder`]: from chunks into files;
 //!   [`FrameKeeper`]: the last seconds in memory, and a file for each trigger.
 //! * [`convert()`]: from a log of any format into a file.
-//! * [`OutputFormat`]: candump's text, Vector ASC, pcapng, Parquet; [`FormatLimits`]: the
-//!   information that each cannot express; [`Packing`]: gzip, Zstandard. Parquet is the feature
-//!   `parquet`; without it, the result is [`FormError::NotBuilt`].
+//! * [`CaptureOutput`]: a file, its format (one of those that `logs` writes), and its
+//!   [`Packing`]: gzip, Zstandard. Parquet is the feature `parquet`; without it, the result is
+//!   [`FormError::NotBuilt`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
-mod asc;
 mod chunk;
 mod convert;
 mod counts;
@@ -30,29 +29,20 @@ mod file;
 mod form;
 mod interfaces;
 mod keeper;
-mod limits;
 pub mod live;
 mod names;
 mod pack;
-mod pcapng;
 mod queue;
 mod recorder;
-#[cfg(feature = "parquet")]
-mod table;
-#[cfg(not(feature = "parquet"))]
-#[path = "table_left_out.rs"]
-mod table;
-mod text;
 mod trigger;
 
 pub use chunk::{Chunk, ChunkEntry, FrameGap, LossPlace, RecordedFrame};
 pub use convert::{Conversion, ConversionResult, ConvertError, FoundShortfall, convert};
 pub use counts::{CaptureCounts, InterfaceCounts};
 pub use file::{FileError, RotationRule};
-pub use form::{CaptureOutput, FormError, OutputFormat};
+pub use form::{CaptureOutput, FormError};
 pub use interfaces::{ChoiceError, InterfaceChoice};
 pub use keeper::{FrameKeeper, KeepRule};
-pub use limits::{FormatLimits, Shortfall};
 pub use names::InterfaceNames;
 pub use pack::Packing;
 pub use recorder::{FileRecorder, RecorderRemark, RecorderTotals};

@@ -2,9 +2,10 @@
 
 use crate::chunk::{Chunk, ChunkEntry, FrameGap, LossPlace};
 use crate::file::{FileError, OutputTarget, RotationRule};
-use crate::form::{CaptureOutput, FormatWriter};
+use crate::form::CaptureOutput;
 use crate::names::{InterfaceNames, KnownNames};
 use crate::pack::Packing;
+use logs::{FrameEntry, FrameWriter, LossEntry};
 use std::io;
 use std::path::PathBuf;
 
@@ -62,12 +63,11 @@ pub struct RecorderTotals {
 /// Writes frames into files, in one of the formats. The caller passes the time, in ns of a
 /// monotonic clock.
 pub struct FileRecorder {
-    format: FormatWriter,
+    format: Box<dyn FrameWriter>,
     packing: Packing,
     flush_every: u64,
     rotate: RotationRule,
     names: KnownNames,
-    all: InterfaceNames,
     target: OutputTarget,
     stream: bool,
     /// Formatted bytes that are not yet written.
@@ -110,15 +110,16 @@ impl FileRecorder {
         } else {
             OutputTarget::open(output, rotate.keep)?
         };
-        let format = FormatWriter::new(output)
+        let format = output
+            .format
+            .writer(output.options)
             .map_err(|error| FileError::of(&output.path, io::Error::other(error)))?;
         let mut recorder = Self {
             format,
             packing: output.packing,
-            flush_every: output.form.flush_every().as_nanos() as u64,
+            flush_every: output.format.flush_every().as_nanos() as u64,
             rotate,
             names: KnownNames::new(names.clone()),
-            all: names.clone(),
             target,
             stream: output.is_stream(),
             out: Vec::with_capacity(1 << 19),
@@ -181,14 +182,21 @@ impl FileRecorder {
     pub(crate) fn entry(&mut self, entry: &ChunkEntry<'_>, now: u64) {
         self.since.get_or_insert(now);
         match entry {
-            ChunkEntry::Gap(gap) => self.format.gap(gap, &mut self.names, &mut self.out),
+            ChunkEntry::Gap(gap) => self.loss(gap),
             ChunkEntry::Frame(record) => {
                 // An upper bound for the size of a line or a block with this frame.
                 let most = 2 * record.bytes.len() as u64 + 128;
                 if self.in_file > 0 && self.too_large(most) && now >= self.retry_at {
                     self.exchange(now);
                 }
-                if !self.format.frame(record, &mut self.names, &mut self.out) {
+                let entry = record.frame().map(|frame| FrameEntry {
+                    stamp: record.stamp,
+                    interface: record.interface,
+                    name: self.names.get(record.interface),
+                    direction: record.direction,
+                    frame,
+                });
+                if !entry.is_some_and(|entry| self.format.frame(&entry, &mut self.out)) {
                     *at(&mut self.done.no_frames, record.interface) += 1;
                     return;
                 }
@@ -200,6 +208,16 @@ impl FileRecorder {
                 }
             }
         }
+    }
+
+    fn loss(&mut self, gap: &FrameGap) {
+        let loss = LossEntry {
+            stamp: gap.stamp,
+            interface: gap.interface.map(|place| (place, self.names.get(place))),
+            frames: gap.frames,
+            reason: gap.at.words(),
+        };
+        self.format.loss(&loss, &mut self.out);
     }
 
     /// Performs the actions that are due.
@@ -270,7 +288,7 @@ impl FileRecorder {
             self.retry_at = now.saturating_add(RETRY);
             self.remark(RecorderRemark::NotRotated(error.to_string()));
             // The file has its end; a section of its own follows.
-            if self.format.goes_on() {
+            if self.format.is_resumable() {
                 self.format.begin(&mut self.out);
             }
             return false;
@@ -308,11 +326,7 @@ impl FileRecorder {
             self.done.files += 1;
             self.needs_new = false;
         }
-        let names = self.all.all();
-        let tail = self
-            .format
-            .flush(&names, &mut self.out)
-            .map_err(io::Error::other)?;
+        let tail = self.format.flush(&mut self.out).map_err(io::Error::other)?;
         if self.out.is_empty() {
             return Ok(());
         }
@@ -340,7 +354,7 @@ impl FileRecorder {
         self.in_file -= waiting.iter().sum::<u64>().min(self.in_file);
         if self.in_file == 0 && !self.needs_new {
             let _ = self.target.empty();
-        } else if !self.format.goes_on() {
+        } else if !self.format.is_resumable() {
             self.needs_new = true;
             self.in_file = 0;
         }
@@ -357,7 +371,7 @@ impl FileRecorder {
                 frames: *frames,
                 at: LossPlace::File,
             };
-            self.format.gap(&gap, &mut self.names, &mut self.out);
+            self.loss(&gap);
         }
     }
 }

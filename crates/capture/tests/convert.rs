@@ -2,10 +2,10 @@
 //! reported.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use capture::{CaptureOutput, Conversion, ConvertError, OutputFormat, Shortfall, convert};
+use capture::{CaptureOutput, Conversion, ConvertError, convert};
 use frame::text::LogLine;
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind, Nanos, XlFields};
-use logs::{FileFormat, LogReader};
+use logs::{FileFormat, FormatLimits, FrameEntry, LogReader, Shortfall};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -90,13 +90,30 @@ fn lessened(one: &Logged, all: &[Shortfall], first: Nanos) -> Option<Logged> {
             }
             Shortfall::Direction => one.direction = Some(frame::text::Direction::Received),
             Shortfall::Before => one.ns = first - first % 1_000_000,
-            Shortfall::Nanoseconds => one.ns -= one.ns % 1000,
+            Shortfall::Nanoseconds | Shortfall::Microseconds => one.ns -= one.ns % 1000,
+            Shortfall::NoDirection => one.direction = None,
+            Shortfall::Interface => one.interface = "can0".to_owned(),
+            Shortfall::Fd => one.frame = without_fd(&one.frame),
             Shortfall::Bits | Shortfall::Late | Shortfall::Comment => {
                 unreachable!("not made here")
             }
         }
     }
     Some(one)
+}
+
+/// Returns an FD frame as a format without FD frames has it: only its length can show what it was.
+fn without_fd(frame: &FrameBuf) -> FrameBuf {
+    let header = frame.header();
+    let kind = if header.len() > 8 {
+        Kind::Fd
+    } else {
+        Kind::Classic
+    };
+    let header = Header::new(kind, header.id(), header.len()).unwrap();
+    let mut plain = FrameBuf::new();
+    plain.set(FrameRef::new(header, frame.view().data()).unwrap());
+    plain
 }
 
 fn frame() -> impl Strategy<Value = FrameBuf> {
@@ -183,29 +200,27 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
     fn what_is_written_is_read_again(
-        frames in logged(), form in prop::sample::select(vec!["log", "asc", "pcapng"]),
+        frames in logged(), form in prop::sample::select(vec!["log", "asc", "trc", "csv", "pcapng"]),
         packing in prop::sample::select(vec!["", ".gz", ".zst"]), nanos in any::<bool>(),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(format!("out.{form}{packing}"));
         let input = pcapng(&frames);
         let mut output = CaptureOutput::of(&path, None).unwrap();
-        output.nanos = nanos;
+        output.options.nanos = nanos;
         let reader = LogReader::new(input.as_slice(), "in");
         let done = convert(reader, &Conversion { output: &output, strict: false }).unwrap();
         prop_assert_eq!((done.from, done.bad.count()), (FileFormat::Pcapng, 0));
         // The shortfalls, frame by frame, computed in another way than the counts of the
         // conversion.
-        let mut limits = capture::FormatLimits::of(&output);
+        let mut limits = FormatLimits::new(output.format, output.options);
         let mut counted = BTreeMap::<Shortfall, u64>::new();
         let mut first = None;
         let expected: Vec<Logged> = frames.iter().filter_map(|one| {
-            let mut bytes = [0; 2100];
-            let len = linux::can::layout::encode(one.frame.view(), &mut bytes).unwrap();
-            let record = capture::RecordedFrame {
-                stamp: one.ns, interface: 0, direction: one.direction, bytes: &bytes[..len],
-            };
-            let found = limits.shortfalls(&record, &one.frame.view());
+            let found = limits.shortfalls(&FrameEntry {
+                stamp: one.ns, interface: 0, name: &one.interface, direction: one.direction,
+                frame: one.frame.view(),
+            });
             for shortfall in &found {
                 *counted.entry(*shortfall).or_default() += 1;
             }
@@ -218,8 +233,7 @@ proptest! {
         prop_assert_eq!(said, counted);
         let written = match form {
             "log" => FileFormat::Log,
-            "asc" => FileFormat::Asc,
-            _ => FileFormat::Pcapng,
+            name => FileFormat::named(name).unwrap(),
         };
         // A log of candump has no header: one without frames is an empty file, of no format.
         let nothing = form == "log" && expected.is_empty();
@@ -380,9 +394,9 @@ fn bits_that_no_frame_has_are_said() {
     let input = pcapng(&frames);
     let folder = tempfile::tempdir().unwrap();
     for (form, expected) in [
-        (OutputFormat::Text, 4),
-        (OutputFormat::Asc, 3),
-        (OutputFormat::Pcapng, 0),
+        (FileFormat::Log, 4),
+        (FileFormat::Asc, 3),
+        (FileFormat::Pcapng, 0),
     ] {
         let path = folder.path().join(format!("{form:?}"));
         let output = CaptureOutput::of(&path, Some(form)).unwrap();
@@ -402,7 +416,7 @@ fn bits_that_no_frame_has_are_said() {
         assert_eq!(bits, expected, "{form:?}");
         let (_, found) = read(&path, None);
         assert_eq!(found.len(), 4);
-        if form == OutputFormat::Pcapng {
+        if form == FileFormat::Pcapng {
             assert_eq!(found, frames);
         }
     }
@@ -433,6 +447,7 @@ fn what_is_no_log_makes_no_file() {
 }
 
 /// The losses that a recording reports are kept in each format, and can be read again.
+#[cfg(feature = "parquet")]
 #[test]
 fn losses_that_a_log_says_are_kept() {
     use parquet::file::reader::{FileReader as _, SerializedFileReader};

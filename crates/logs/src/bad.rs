@@ -41,6 +41,8 @@ pub enum LogFault {
     Column(usize, &'static str),
     /// The text does not follow its format: the mistake in words.
     Said(&'static str),
+    /// The number of something that is not known.
+    Unknown(&'static str, u64),
     /// The line is longer than any frame ([`MAX_LINE`] bytes).
     TooLong,
 }
@@ -63,9 +65,12 @@ impl fmt::Display for BadLine {
                 write!(f, "{place}, column {column}: expected {expected}")
             }
             LogFault::Said(what) => write!(f, "{place}: {what}"),
+            LogFault::Unknown(what, number) => {
+                write!(f, "{place}: {what} {number}, which is not known")
+            }
             LogFault::TooLong => write!(
                 f,
-                "{place}: longer than {MAX_LINE} bytes, which no frame is; is this a log?"
+                "{place}: longer than {MAX_LINE} bytes, as no line with a frame is; is this a log?"
             ),
         }
     }

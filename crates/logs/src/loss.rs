@@ -1,10 +1,12 @@
-//! Losses that cangate's recordings state in text, parsed again.
+//! Losses that cangate's recordings state in text, written and parsed again.
 //!
 //! `cangate capture` writes them where a format has no field for them: as a comment line in
-//! candump's log and in ASC, and in pcapng as a comment where the kernel does not report to which
-//! interface the frames belong.
+//! candump's log, in ASC and in TRC, and in pcapng as a comment where the kernel does not report to
+//! which interface the frames belong.
 
 use crate::name::InterfaceName;
+use crate::write::LossEntry;
+use std::io::Write as _;
 
 /// The number of frames that are missing, and their interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,9 +15,14 @@ pub(crate) struct FrameLoss {
     pub(crate) interface: Option<InterfaceName>,
 }
 
-/// Parses `12 frames of can0 are missing here: the reason`, without the characters that begin a
-/// comment.
-pub(crate) fn line(text: &[u8]) -> Option<FrameLoss> {
+/// The characters that begin a comment, of all formats.
+const COMMENTS: [&[u8]; 3] = [b"#", b"//", b";"];
+
+/// Parses `# 12 frames of can0 are missing here: the reason`, as [`comment`] writes it.
+pub(crate) fn line(line: &[u8]) -> Option<FrameLoss> {
+    let text = COMMENTS
+        .iter()
+        .find_map(|begin| line.strip_prefix(*begin))?;
     let text = str::from_utf8(text).ok()?.trim_ascii();
     let (count, rest) = text.split_once(" frames")?;
     let frames = count.parse().ok()?;
@@ -26,6 +33,19 @@ pub(crate) fn line(text: &[u8]) -> Option<FrameLoss> {
         None => return None,
     };
     Some(FrameLoss { frames, interface })
+}
+
+/// Writes a comment that begins with these characters, which readers of logs ignore.
+pub(crate) fn comment(begin: &str, loss: &LossEntry<'_>, out: &mut Vec<u8>) {
+    let whose = loss
+        .interface
+        .map_or(String::new(), |(_, name)| format!(" of {name}"));
+    // Writes into memory do not fail.
+    let _ = writeln!(
+        out,
+        "{begin} {} frames{whose} are missing here: {}",
+        loss.frames, loss.reason
+    );
 }
 
 /// Parses `12 frames of any interface are missing: the reason`.
@@ -43,17 +63,18 @@ mod tests {
     #[test]
     fn only_own_words_are_losses() {
         let can0 = InterfaceName::new("can0");
-        let said = line(b" 12 frames of can0 are missing here: the queue to the file was full");
+        let said = line(b"# 12 frames of can0 are missing here: the queue to the file was full");
         assert_eq!(said.map(|l| (l.frames, l.interface)), Some((12, can0)));
-        let said = line(b"3 frames are missing here: the kernel's ring was full");
+        let said = line(b"// 3 frames are missing here: the kernel's ring was full");
         assert_eq!(said.map(|l| (l.frames, l.interface)), Some((3, None)));
         for other in [
             "frames",
             "12 frames of can0",
             "x frames are missing here: y",
         ] {
-            assert_eq!(line(other.as_bytes()), None, "{other}");
+            assert_eq!(line(format!("; {other}").as_bytes()), None, "{other}");
         }
+        assert_eq!(line(b"3 frames are missing here: no comment"), None);
         let said = b"7 frames of any interface are missing: the kernel's ring was full";
         assert_eq!(anywhere(said), Some(7));
         assert_eq!(anywhere(b"brake test"), None);

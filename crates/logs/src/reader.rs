@@ -3,6 +3,7 @@
 use crate::bad::{BadLine, BadLines};
 use crate::format::FileFormat;
 use crate::name::InterfaceName;
+use crate::read::PassedRecords;
 use crate::recognise::OtherKind;
 use crate::scanner::{LogScanner, LoggedFrame, MissingFrames, ScanStep};
 use crate::unpack::{UnpackedInput, is_torn};
@@ -32,7 +33,7 @@ pub enum LogError {
         line: BadLine,
     },
     /// Nothing after this place can be read.
-    #[error("{name}: {line}; nothing behind it can be read")]
+    #[error("{name}: {line}; nothing after it can be read")]
     Lost {
         /// The log's name.
         name: String,
@@ -41,8 +42,8 @@ pub enum LogError {
     },
     /// The input is not a log.
     #[error(
-        "{name}: this is no log: {looks}\nlogs are candump -L or -t, Vector ASC, PEAK TRC, pcapng and \
-         pcap, also packed by gzip or zstd"
+        "{name}: not a log file: {looks}\nlogs are {list}, also compressed by gzip or zstd",
+        list = FileFormat::read_titles()
     )]
     Unknown {
         /// Its name.
@@ -214,6 +215,12 @@ impl<R: Read> LogReader<R> {
     #[must_use]
     pub const fn all_missing(&self) -> u64 {
         self.scanner.all_missing()
+    }
+
+    /// Returns the groups of records that are not CAN frames and were passed over, of an MF4 file.
+    #[must_use]
+    pub fn passed_over(&self) -> &[PassedRecords] {
+        self.scanner.passed_over()
     }
 
     /// Returns the number of frames of other interfaces that were left out so far.

@@ -1,11 +1,10 @@
 //! Recognition of the format of a log by its beginning.
 
+use crate::candump;
+use crate::database::Database;
 use crate::format::FileFormat;
 use crate::lines::line_end;
-use crate::pcap::{classic, link::FrameLink, ng};
-use crate::text::plain::{BracketStamp, stamp, without_colours};
-use crate::text::words::LineWords;
-use crate::text::{asc, trc};
+use crate::read::{FormatRecognition, HeadVerdict};
 use std::fmt;
 
 /// Maximum number of bytes of a log that are examined.
@@ -13,9 +12,6 @@ const LOOK: usize = 32 * 1024;
 
 /// Maximum number of lines that may not be frames before one is.
 const LINES: usize = 64;
-
-/// Number of times by which `candump -t z` is distinguished from `-t d`.
-const TIMES: usize = 32;
 
 /// A description of input that is not a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +30,10 @@ pub enum OtherKind {
     LinkType(u32),
     /// A log in another format than the given one.
     Other(FileFormat),
+    /// A log of a binary format that ends within its header.
+    Cut(FileFormat),
+    /// A database of messages and signals.
+    Database(Database),
     /// A known kind of file, with advice.
     Known(&'static str, &'static str),
 }
@@ -47,8 +47,8 @@ impl fmt::Display for OtherKind {
             Self::Zeros => f.write_str("it begins with nothing but zero bytes"),
             Self::Binary => f.write_str("it looks like binary data of no known kind"),
             Self::Text => f.write_str(
-                "it looks like text, but none of its first lines is a frame in a format that is \
-                 known",
+                "it looks like text, but none of its first lines is a frame in a known \
+                 format",
             ),
             Self::NoTimes => f.write_str(
                 "it looks like what candump shows without time stamps: record with candump -L, or \
@@ -61,8 +61,13 @@ impl fmt::Display for OtherKind {
             ),
             Self::Other(format) => write!(
                 f,
-                "it is one, but not in the format that was named: it looks like {format}"
+                "it is a log, but not in the format that was named: it looks like {format}"
             ),
+            Self::Cut(format) => write!(
+                f,
+                "it looks like {format} that is cut off within its header: copy it again, completely"
+            ),
+            Self::Database(database) => write!(f, "it looks like {database}"),
             Self::Known(what, todo) => write!(f, "it looks like {what}: {todo}"),
         }
     }
@@ -82,18 +87,18 @@ pub(crate) enum FormatVerdict {
 const UTF_16: OtherKind = OtherKind::Known("text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW");
 
 /// The beginnings of other kinds of file, with advice.
-const OTHERS: [(&[u8], OtherKind); 13] = [
+const OTHERS: [(&[u8], OtherKind); 10] = [
     (
         &[0x1F, 0x8B],
         OtherKind::Known(
-            "gzip, which is unpacked out of files only",
+            "gzip, which is unpacked only from files",
             "zcat FILE | cangate …",
         ),
     ),
     (
         &[0x28, 0xB5, 0x2F, 0xFD],
         OtherKind::Known(
-            "Zstandard, which is unpacked out of files only",
+            "Zstandard, which is unpacked only from files",
             "zstdcat FILE | cangate …",
         ),
     ),
@@ -105,27 +110,6 @@ const OTHERS: [(&[u8], OtherKind); 13] = [
     (
         b"PK\x03\x04",
         OtherKind::Known("a ZIP archive", "unpack it"),
-    ),
-    (
-        b"LOGG",
-        OtherKind::Known(
-            "Vector BLF",
-            "write it as ASC or pcapng with another program, such as python-can's can_logconvert",
-        ),
-    ),
-    (
-        b"MDF ",
-        OtherKind::Known(
-            "ASAM MDF",
-            "write it as ASC or pcapng with another program, such as asammdf",
-        ),
-    ),
-    (
-        b"UnFinMF ",
-        OtherKind::Known(
-            "ASAM MDF that was not finished when its recording broke off",
-            "finish it and write it as ASC or pcapng with another program, such as asammdf",
-        ),
     ),
     (&[0xFF, 0xFE], UTF_16),
     (&[0xFE, 0xFF], UTF_16),
@@ -155,34 +139,36 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
     if head.is_empty() {
         return FormatVerdict::No(OtherKind::Empty);
     }
-    if head.starts_with(&ng::SECTION) {
-        return FormatVerdict::Is(FileFormat::Pcapng);
-    }
-    if classic::magic(head).is_some() {
-        return match classic::link_type(head) {
-            None if last => FormatVerdict::No(OtherKind::Binary),
-            None => FormatVerdict::More,
-            Some(link) if FrameLink::of(link).is_none() => {
-                FormatVerdict::No(OtherKind::LinkType(link))
-            }
-            Some(_) => FormatVerdict::Is(FileFormat::Pcap),
-        };
+    if let Some(verdict) = by_bytes(head, last) {
+        return verdict;
     }
     if let Some((_, looks)) = OTHERS.iter().find(|(begin, _)| head.starts_with(begin)) {
         return FormatVerdict::No(*looks);
+    }
+    match Database::of(head) {
+        Some(database) => return FormatVerdict::No(OtherKind::Database(database)),
+        None if Database::is_open(head) && !enough => return FormatVerdict::More,
+        None => {}
     }
     let ends = line_end(head, last).unwrap_or(b'\n');
     let mut lines = WholeLines { head, last, ends };
     let mut seen = 0;
     while let Some(line) = lines.next() {
         let so_far = head.len() - lines.head.len();
-        match of_line(line) {
+        match LineKind::of(line) {
             LineKind::Empty => continue,
             // A line that looks like a frame among bytes that are not text is there by chance.
             LineKind::Is(_) | LineKind::NoTimes if !is_text(head.get(..so_far).unwrap_or(head)) => {
                 return FormatVerdict::No(unknown(head));
             }
-            LineKind::Is(FileFormat::CandumpZero) => return zero_or_delta(line, lines, enough),
+            LineKind::Is(FileFormat::CandumpZero) => {
+                let mut all = std::iter::once(line).chain(lines);
+                return match candump::is_delta(&mut all, enough) {
+                    None => FormatVerdict::More,
+                    Some(true) => FormatVerdict::Is(FileFormat::CandumpDelta),
+                    Some(false) => FormatVerdict::Is(FileFormat::CandumpZero),
+                };
+            }
             LineKind::Is(format) => return FormatVerdict::Is(format),
             LineKind::NoTimes => return FormatVerdict::No(OtherKind::NoTimes),
             LineKind::Unknown => seen += 1,
@@ -200,6 +186,25 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
     }
 }
 
+/// Asks the binary formats.
+fn by_bytes(head: &[u8], last: bool) -> Option<FormatVerdict> {
+    FileFormat::ALL.iter().find_map(|format| {
+        let FormatRecognition::Bytes(verdict) = format.spec().reading?.recognition else {
+            return None;
+        };
+        match verdict(head) {
+            HeadVerdict::Other => None,
+            HeadVerdict::More if last => Some(FormatVerdict::No(OtherKind::Cut(*format))),
+            HeadVerdict::More => Some(FormatVerdict::More),
+            HeadVerdict::Yes => Some(FormatVerdict::Is(*format)),
+            HeadVerdict::LinkType(link) => Some(FormatVerdict::No(OtherKind::LinkType(link))),
+            HeadVerdict::Variant(what, todo) => {
+                Some(FormatVerdict::No(OtherKind::Known(what, todo)))
+            }
+        }
+    })
+}
+
 /// Determines whether a log in this format, which the user named, can begin in this way. A text is
 /// accepted with any garbage in it: each wrong line is reported. Only input that is clearly
 /// something else is refused, because it would be read to its end in vain.
@@ -210,10 +215,18 @@ pub(crate) fn begins(format: FileFormat, head: &[u8], last: bool) -> FormatVerdi
         FormatVerdict::Is(found) if found == format => named,
         FormatVerdict::Is(found) if found.is_text() && format.is_text() => named,
         FormatVerdict::Is(found) => FormatVerdict::No(OtherKind::Other(found)),
-        FormatVerdict::No(OtherKind::Known(..)) => verdict,
+        FormatVerdict::No(OtherKind::Known(..) | OtherKind::Database(_) | OtherKind::Cut(_)) => {
+            verdict
+        }
         FormatVerdict::No(OtherKind::Zeros) if head.len() >= LOOK => verdict,
         FormatVerdict::No(_) if format.is_text() => named,
         FormatVerdict::No(_) => verdict,
+        // A few more bytes can still show another format or a database.
+        FormatVerdict::More
+            if head.len() < 4 || by_bytes(head, last).is_some() || Database::is_open(head) =>
+        {
+            FormatVerdict::More
+        }
         // One line is enough; a pipe is not read any further before the decision.
         FormatVerdict::More if format.is_text() && head.contains(&b'\n') => named,
         FormatVerdict::More => FormatVerdict::More,
@@ -265,93 +278,25 @@ enum LineKind {
     Unknown,
 }
 
-/// Returns the kind of a line, even if the line has mistakes.
-fn of_line(line: &[u8]) -> LineKind {
-    let plain = without_colours(line);
-    let line = &*plain;
-    let mut words = LineWords::new(line);
-    let Some(first) = words.peek() else {
-        return LineKind::Empty;
-    };
-    match first.text {
-        [b'#', ..] => return LineKind::Empty,
-        [b';', ..] => return LineKind::Is(FileFormat::Trc),
-        [b'(', ..] => {
-            let Ok(found) = stamp(&mut words) else {
-                return LineKind::Unknown;
-            };
-            words.next();
-            return match words.peek() {
-                Some(word) if word.text.contains(&b'#') => LineKind::Is(FileFormat::Log),
-                Some(_) if words.any(|word| is_length(word.text)) => LineKind::Is(match found {
-                    BracketStamp::Absolute(_) => FileFormat::Candump,
-                    BracketStamp::Relative(_) => FileFormat::CandumpZero,
-                }),
-                _ => LineKind::Unknown,
-            };
+impl LineKind {
+    /// Returns the kind of a line, even if the line has mistakes.
+    fn of(line: &[u8]) -> Self {
+        let line = &*candump::without_colours(line);
+        match line.trim_ascii_start() {
+            [] | [b'#', ..] => return Self::Empty,
+            _ => {}
         }
-        _ => {}
+        let is = |format: &&FileFormat| match format.spec().reading {
+            Some(reading) => match reading.recognition {
+                FormatRecognition::Line(is_line) => is_line(line),
+                FormatRecognition::Bytes(_) | FormatRecognition::Name => false,
+            },
+            None => false,
+        };
+        match FileFormat::ALL.iter().find(is) {
+            Some(format) => Self::Is(*format),
+            None if candump::has_no_time(line) => Self::NoTimes,
+            None => Self::Unknown,
+        }
     }
-    let all: Vec<&[u8]> = words.take(6).map(|word| word.text).collect();
-    let is = |at: usize, text: &str| {
-        all.get(at)
-            .is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()))
-    };
-    let asc = is(0, "date") && all.iter().any(|word| word.contains(&b':'))
-        || is(0, "base") && (is(1, "hex") || is(1, "dec"))
-        || is(0, "Begin") && is(1, "Triggerblock")
-        || is(0, "//") && is(1, "version");
-    // A section cut out of a log has no header.
-    if asc || asc::is_frame(line) {
-        return LineKind::Is(FileFormat::Asc);
-    }
-    if trc::is_frame(line) {
-        return LineKind::Is(FileFormat::Trc);
-    }
-    let hex = |at: usize| {
-        all.get(at)
-            .is_some_and(|word| word.iter().all(u8::is_ascii_hexdigit))
-    };
-    let bare = hex(1) && all.get(2).is_some_and(|word| is_length(word))
-        || (is(1, "RX") || is(1, "TX")) && hex(4)
-        || all.get(1).is_some_and(|word| {
-            let mut parts = word.splitn(2, |b| *b == b'#');
-            let id = parts.next().unwrap_or_default();
-            parts.next().is_some()
-                && matches!(id.len(), 3 | 5 | 8)
-                && id.iter().all(u8::is_ascii_hexdigit)
-        });
-    if bare {
-        LineKind::NoTimes
-    } else {
-        LineKind::Unknown
-    }
-}
-
-/// Returns whether a word is a length: `[8]`, `{B}`, `[08]`.
-fn is_length(word: &[u8]) -> bool {
-    matches!(word, [b'[', .., b']'] | [b'{', .., b'}']) && word.len() <= 6
-}
-
-/// Times that count from the first frame nearly always grow; differences grow half of the time.
-fn zero_or_delta(first: &[u8], lines: WholeLines<'_>, enough: bool) -> FormatVerdict {
-    let times = std::iter::once(first).chain(lines);
-    let times = times.filter_map(
-        |line| match stamp(&mut LineWords::new(&without_colours(line))) {
-            Ok(BracketStamp::Relative(ns)) => Some(ns),
-            _ => None,
-        },
-    );
-    let times: Vec<_> = times.take(TIMES).collect();
-    if times.len() < TIMES && !enough {
-        return FormatVerdict::More;
-    }
-    let steps = times.len().saturating_sub(1);
-    let grows = times.iter().zip(times.iter().skip(1));
-    let grows = grows.filter(|(a, b)| a < b).count();
-    FormatVerdict::Is(if 4 * grows >= 3 * steps {
-        FileFormat::CandumpZero
-    } else {
-        FileFormat::CandumpDelta
-    })
 }

@@ -4,12 +4,10 @@
 use crate::bad::{BadLine, BadLines, LogFault, LogPlace};
 use crate::format::FileFormat;
 use crate::lines::{LineSplitter, LineText};
-use crate::loss::FrameLoss;
+use crate::loss::{self, FrameLoss};
 use crate::name::InterfaceName;
-use crate::pcap::classic::{self, PcapReader};
-use crate::pcap::{NextBlock, ng::PcapngReader};
+use crate::read::{BlockReader, FormatReader, LineReader, NextBlock, ParsedFrame, PassedRecords};
 use crate::recognise::{FormatVerdict, OtherKind, begins, recognise};
-use crate::text::{LineEvent, LineParser, ParsedFrame};
 use frame::text::Direction;
 use frame::{FrameBuf, Nanos};
 use std::io::{self, Read};
@@ -63,7 +61,7 @@ pub enum ScanStep {
 
 /// The fault where packed bytes break off.
 const TORN: LogFault = LogFault::Said(
-    "what gzip or Zstandard has packed breaks off or is damaged: the rest of the log cannot be read",
+    "the data compressed by gzip or Zstandard breaks off or is damaged: the rest of the log cannot be read",
 );
 
 /// The fault where the last block is not complete.
@@ -73,9 +71,8 @@ enum ScanState {
     /// The format is not known yet.
     Unknown,
     No(OtherKind),
-    Lines(LineParser),
-    Pcapng(Box<PcapngReader>),
-    Pcap(PcapReader),
+    Lines(Box<dyn LineReader>),
+    Blocks(Box<dyn BlockReader>),
     /// The rest cannot be read.
     Lost(BadLine),
 }
@@ -125,6 +122,9 @@ impl LogScanner {
     #[must_use]
     pub fn tear(&mut self) -> bool {
         self.torn = true;
+        if let ScanState::Blocks(reader) = &mut self.state {
+            reader.tear();
+        }
         self.format().is_some() || !self.lines.head().is_empty()
     }
 
@@ -138,6 +138,15 @@ impl LogScanner {
     #[must_use]
     pub const fn all_missing(&self) -> u64 {
         self.all_missing
+    }
+
+    /// Returns the groups of records that are not CAN frames and were passed over, of an MF4 file.
+    #[must_use]
+    pub fn passed_over(&self) -> &[PassedRecords] {
+        match &self.state {
+            ScanState::Blocks(reader) => reader.passed_over(),
+            _ => &[],
+        }
     }
 
     fn miss(&mut self, frames: u64, interface: Option<InterfaceName>) {
@@ -200,8 +209,8 @@ impl LogScanner {
         self.lines.fill(input)
     }
 
-    /// Determines the format; returns false where more input is needed. `last`: no more input will
-    /// follow.
+    /// Determines the format, and reads what must be known before the first frame; returns false
+    /// where more input is needed. `last`: no more input will follow.
     pub fn recognise(&mut self, last: bool) -> bool {
         if matches!(self.state, ScanState::Unknown) {
             if !self.lines.begin(last) {
@@ -218,21 +227,28 @@ impl LogScanner {
                 FormatVerdict::Is(format) => self.begin(format),
             }
         }
+        if let ScanState::Blocks(reader) = &mut self.state
+            && let Some(bytes) = reader.collect(self.lines.head(), last)
+        {
+            self.lines.consume(bytes);
+            return last;
+        }
         true
     }
 
     fn begin(&mut self, format: FileFormat) {
         self.format = Some(format);
-        self.state = match format {
-            FileFormat::Pcapng => ScanState::Pcapng(Box::new(PcapngReader::new())),
-            FileFormat::Pcap => match PcapReader::new(self.lines.head()) {
-                Some(pcap) => {
-                    self.lines.consume(classic::FILE_HEADER);
-                    ScanState::Pcap(pcap)
+        let reading = format.spec().reading;
+        self.state = match reading.map(|reading| (reading.open)(self.lines.head())) {
+            Some(FormatReader::Lines(reader)) => ScanState::Lines(reader),
+            Some(FormatReader::Blocks(mut reader)) => {
+                if self.torn {
+                    reader.tear();
                 }
-                None => ScanState::No(OtherKind::Binary),
-            },
-            format => ScanState::Lines(LineParser::new(format)),
+                ScanState::Blocks(reader)
+            }
+            // Only a format that is read can be recognised or named.
+            None => ScanState::No(OtherKind::Binary),
         };
     }
 
@@ -251,18 +267,15 @@ impl LogScanner {
                 return ScanStep::Starved;
             }
         }
-        let (place, done) = match &mut self.state {
-            ScanState::Unknown => {
-                return if self.recognise(last) {
-                    ScanStep::Other
-                } else {
-                    ScanStep::Starved
-                };
-            }
-            ScanState::No(looks) => return ScanStep::Unknown(*looks),
-            ScanState::Lost(bad) => return ScanStep::Lost(*bad),
-            ScanState::Lines(lined) => {
-                let done = match self.lines.next(last && !self.torn) {
+        match &mut self.state {
+            ScanState::Unknown => match self.recognise(last) {
+                true => ScanStep::Other,
+                false => ScanStep::Starved,
+            },
+            ScanState::No(looks) => ScanStep::Unknown(*looks),
+            ScanState::Lost(bad) => ScanStep::Lost(*bad),
+            ScanState::Lines(reader) => {
+                let (comment, done) = match self.lines.next(last && !self.torn) {
                     None if last && self.torn => {
                         self.torn = false;
                         self.lines.consume(usize::MAX);
@@ -270,30 +283,37 @@ impl LogScanner {
                         return self.wrong(place, TORN);
                     }
                     None => return ScanStep::Starved,
-                    Some(LineText::TooLong) => Err(LogFault::TooLong),
-                    Some(LineText::Whole(line)) => lined.line(line, frame),
+                    Some(LineText::TooLong) => (None, Err(LogFault::TooLong)),
+                    Some(LineText::Whole(line)) => match reader.line(line, frame) {
+                        Ok(None) => (loss::line(line), Ok(None)),
+                        done => (None, done),
+                    },
                 };
-                (LogPlace::Line(self.lines.number()), done)
+                let place = LogPlace::Line(self.lines.number());
+                match done {
+                    Err(fault) => self.wrong(place, fault),
+                    Ok(Some(got)) => self.found(place, &got),
+                    Ok(None) => {
+                        if let Some(FrameLoss { frames, interface }) = comment {
+                            self.miss(frames, interface);
+                        }
+                        ScanStep::Other
+                    }
+                }
             }
-            ScanState::Pcapng(pcapng) => {
-                let place = self.lines.offset();
-                let block = pcapng.block(self.lines.head(), frame);
-                return self.block(place, block, last);
+            ScanState::Blocks(reader) => {
+                if let Some(bytes) = reader.collect(self.lines.head(), last) {
+                    self.lines.consume(bytes);
+                    return match last {
+                        true => ScanStep::Other,
+                        false => ScanStep::Starved,
+                    };
+                }
+                let offset = self.lines.offset();
+                let block = reader.block(self.lines.head(), last, frame);
+                let place = reader.place().unwrap_or(offset);
+                self.block(place, block, last)
             }
-            ScanState::Pcap(pcap) => {
-                let place = self.lines.offset();
-                let block = pcap.record(self.lines.head(), frame);
-                return self.block(place, block, last);
-            }
-        };
-        match done {
-            Err(fault) => self.wrong(place, fault),
-            Ok(LineEvent::Other) => ScanStep::Other,
-            Ok(LineEvent::Loss(FrameLoss { frames, interface })) => {
-                self.miss(frames, interface);
-                ScanStep::Other
-            }
-            Ok(LineEvent::Frame(got)) => self.found(place, &got),
         }
     }
 

@@ -221,7 +221,7 @@ fn what_is_no_log_is_refused() {
     let error = LogSource::from_file("replay", "a.bin", file(&[0; 100_000]), any).err();
     let text = error.unwrap().to_string();
     assert!(
-        text.contains("a.bin: this is no log: it begins with nothing but zero"),
+        text.contains("a.bin: not a log file: it begins with nothing but zero"),
         "{text}"
     );
     let (mut source, mut writer) = piped(any);

@@ -1,7 +1,9 @@
 //! The options of `cangate capture`.
 
-use capture::{CaptureTrigger, OutputFormat};
+use capture::CaptureTrigger;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use port::log::FileFormat;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,17 +17,14 @@ pub(crate) struct Capture {
     /// that appear later, and no character device.
     #[arg(value_name = "IFACE|DEVICE[,FILTER]…", required = true)]
     pub(crate) interfaces: Vec<String>,
-    /// The file to write; its extension selects the format: .log (candump), .asc, .pcapng,
-    /// .parquet.
-    ///
-    /// With .gz or .zst appended, as in .log.gz, it is compressed, except Parquet, which is
-    /// compressed already. `-` is standard output. An existing file of this name is kept: it gets a
-    /// number (drive.000001.log).
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(
+        short, long, value_name = "FILE", help = OUTPUT_HELP,
+        long_help = output_help("An existing file of this name is kept: it gets a number (drive.000001.log).")
+    )]
     pub(crate) out: PathBuf,
     /// The format, if the file's name does not select it.
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub(crate) format: Option<Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = written_format())]
+    pub(crate) format: Option<FileFormat>,
     #[command(flatten, next_help_heading = "Which frames")]
     pub(crate) which: FrameChoice,
     #[command(flatten, next_help_heading = "Files and end")]
@@ -57,28 +56,25 @@ with interfaces and character devices together 400 ms.
 Exit status: 0: nothing was lost; 1: it could not be recorded; 2: the options are wrong; 3: frames
 were lost, the summary says how many and where; 4: standard output was closed.";
 
-/// The format of the file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Format {
-    /// candump's log format.
-    Log,
-    /// Vector ASC: no XL frames, no details of error frames.
-    Asc,
-    /// pcapng with link type 227 (CAN_SOCKETCAN).
-    Pcapng,
-    /// Parquet, a row for each frame.
-    Parquet,
+pub(crate) const OUTPUT_HELP: &str = "The file to write; its extension selects the format";
+
+/// Returns the help of a file that is written, with the extension of each format.
+pub(crate) fn output_help(more: &str) -> String {
+    let formats = FileFormat::written()
+        .map(|format| format!("  {}: {}\n", format.endings().join(", "), format.help()));
+    format!(
+        "{OUTPUT_HELP}:\n\n{}\nWith .gz or .zst appended, as in .log.gz, it is compressed, except Parquet, \
+         which is compressed already. `-` is standard output. {more}",
+        formats.collect::<String>()
+    )
 }
 
-impl From<Format> for OutputFormat {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Log => Self::Text,
-            Format::Asc => Self::Asc,
-            Format::Pcapng => Self::Pcapng,
-            Format::Parquet => Self::Parquet,
-        }
-    }
+/// Returns the parser of the name of a format that is written.
+pub(crate) fn written_format() -> impl TypedValueParser<Value = FileFormat> {
+    let names =
+        FileFormat::written().map(|format| PossibleValue::new(format.name()).help(format.help()));
+    // The list contains only names of formats.
+    PossibleValuesParser::new(names).map(|name| FileFormat::named(&name).unwrap_or(FileFormat::Log))
 }
 
 #[derive(Args, Debug)]

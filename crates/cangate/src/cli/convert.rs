@@ -1,32 +1,23 @@
 //! The options of `cangate convert`.
 
-use super::capture::Format as To;
+use super::capture::{OUTPUT_HELP, output_help, written_format};
 use clap::Args;
-use port::log::FileFormat as From;
+use port::log::FileFormat;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Convert {
     /// The log to read; `-` is standard input.
-    ///
-    /// candump -L or -t (a, d, z, A; with -x or without), Vector ASC, PEAK TRC, pcapng or pcap,
-    /// also compressed by gzip or zstd. The format is recognized by the contents, not by the name.
-    #[arg(value_name = "IN")]
+    #[arg(value_name = "IN", long_help = input_help())]
     pub(crate) input: PathBuf,
-    /// The file to write; its extension selects the format: .log (candump), .asc, .pcapng,
-    /// .parquet.
-    ///
-    /// With .gz or .zst appended, as in .log.gz, it is compressed, except Parquet, which is
-    /// compressed already. `-` is standard output.
-    #[arg(value_name = "OUT")]
+    #[arg(value_name = "OUT", help = OUTPUT_HELP, long_help = output_help(""))]
     pub(crate) output: PathBuf,
-    /// The format of IN: log, candump, candump-zero, candump-delta, asc, trc, pcapng or pcap.
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
-    pub(crate) from: Option<From>,
+    #[arg(long, value_name = "FORMAT", value_parser = format, help = from_help("IN"))]
+    pub(crate) from: Option<FileFormat>,
     /// The format of OUT, if its name does not select it.
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub(crate) to: Option<To>,
+    #[arg(long, value_name = "FORMAT", value_parser = written_format())]
+    pub(crate) to: Option<FileFormat>,
     /// Write nine digits of a second into a candump log; six are usual, and further digits are cut
     /// off.
     #[arg(long)]
@@ -43,7 +34,7 @@ pub(crate) struct Convert {
 const EXAMPLES: &str = "\
 Examples:
   A log of CANoe, for Wireshark
-      cangate convert drive.asc drive.pcapng
+      cangate convert drive.blf drive.pcapng
   A recording for tools that read ASC, compressed
       cangate convert drive.pcapng drive.asc.gz
   What candump shows on a terminal, as a log that canplayer plays
@@ -51,17 +42,31 @@ Examples:
   For pandas, DuckDB and the like
       cangate convert drive.trc drive.parquet
 
-What OUT's format cannot say is never left out in silence: a warning counts the frames and names the first.
+If OUT's format cannot express a part of some frames, a warning counts these frames and names the first.
 
 Exit status: 0: every frame of IN is in OUT; 1: it could not be written; 2: the options or IN are wrong; 3: bad
 lines or frames that OUT's format does not have were left out, and the rest was written; 4: standard output was
 closed.";
 
-pub(super) fn format(name: &str) -> Result<From, String> {
-    let found = From::NAMES.iter().find(|(known, _)| *known == name);
+fn input_help() -> String {
+    format!(
+        "The log to read; `-` is standard input.\n\n{}, also compressed by gzip or zstd. The format is recognized \
+         by the contents, not by the name.",
+        FileFormat::read_titles()
+    )
+}
+
+/// Returns the help of an option that names the format of a log.
+pub(super) fn from_help(log: &str) -> String {
+    let names = FileFormat::NAMES.map(|(name, _)| name);
+    format!("The format of {log}: {}", names.join(", "))
+}
+
+pub(super) fn format(name: &str) -> Result<FileFormat, String> {
+    let found = FileFormat::NAMES.iter().find(|(known, _)| *known == name);
     found.map(|(_, format)| *format).ok_or_else(|| {
-        let names = From::NAMES.map(|(name, _)| name);
+        let names = FileFormat::NAMES.map(|(name, _)| name);
         let hint = config::did_you_mean(name, names);
-        format!("no format that is read; {hint}")
+        format!("not a format that is read; {hint}")
     })
 }

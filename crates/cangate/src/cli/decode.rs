@@ -18,8 +18,7 @@ pub(crate) struct Decode {
     /// The format of the output.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = SignalFormat::Text)]
     pub(crate) format: SignalFormat,
-    /// The format of LOG: log, candump, candump-zero, candump-delta, asc, trc, pcapng or pcap.
-    #[arg(long, value_name = "FORMAT", value_parser = super::convert::format)]
+    #[arg(long, value_name = "FORMAT", value_parser = super::convert::format, help = super::convert::from_help("LOG"))]
     pub(crate) from: Option<FileFormat>,
 }
 

@@ -83,7 +83,7 @@ pub(crate) enum Command {
     /// the frames that were lost.
     #[cfg(feature = "capture")]
     Capture(Box<capture::Capture>),
-    /// Convert a log of any format that cangate reads to candump's, Vector ASC, pcapng or Parquet.
+    /// Convert a log of any format that cangate reads into another format.
     #[cfg(feature = "capture")]
     Convert(convert::Convert),
     /// Decode the signals in the frames of a log by a database of messages (DBC).
@@ -153,9 +153,10 @@ pub(crate) struct KeepCard {
 pub(crate) struct Demo {
     /// Replay this log instead of the SAE class C messages.
     ///
-    /// candump -L or -t, Vector ASC, PEAK TRC, pcapng or pcap, also compressed by gzip or zstd. `-`
-    /// is standard input. An interface that has the name of a bus of the gateway file is put on
-    /// this bus, the others on the remaining buses, in their order. Example: --log drive.log
+    /// Any format that `cangate convert` reads (`cangate convert --help` lists them), also
+    /// compressed by gzip or zstd. `-` is standard input. An interface that has the name of a bus
+    /// of the gateway file is put on this bus, the others on the remaining buses, in their order.
+    /// Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet and outgoing.log into this folder.

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
     let settings = settings(args)?;
     let any = settings.choices.iter().all(|choice| choice.name.is_none());
     if any && no_interface() && !args.memory.quiet {
-        eprintln!("no CAN interface is there: those that come later are recorded");
+        eprintln!("there is no CAN interface yet: interfaces that appear later are recorded");
     }
     let control = control()?;
     let mut display = RateDisplay {
@@ -74,7 +74,7 @@ fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
             .any(|known: &InterfaceChoice| known.name == choice.name)
         {
             return Err(Failure::Input(format!(
-                "`{text}`: {} was named before; put all its filters behind one name",
+                "`{text}`: {} is given twice; append all its filters to one name",
                 choice.name.as_deref().unwrap_or("any")
             )));
         }
@@ -82,8 +82,7 @@ fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
     }
     // `any` is for the interfaces that are not named.
     choices.sort_by_key(|choice| choice.name.is_none());
-    let output =
-        CaptureOutput::of(&args.out, args.format.map(Into::into)).map_err(Failure::input)?;
+    let output = CaptureOutput::of(&args.out, args.format).map_err(Failure::input)?;
     if args.keep.keep.is_some() && output.is_stream() {
         return Err(Failure::Input(
             "--keep writes a file for each trigger: name a file, not `-`".to_owned(),
@@ -210,7 +209,7 @@ fn losses(summary: &CaptureSummary) -> String {
         (sum(|i| i.lost_file), "the file could not be written"),
         (
             counts.malformed + sum(|i| i.no_frames),
-            "no frames by their form, or XL frames, which ASC does not have",
+            "not CAN frames, or XL frames, which the format of the file does not have",
         ),
     ];
     let parts = parts.iter().filter(|(frames, _)| *frames > 0);
@@ -279,7 +278,7 @@ fn say(
     if counts.no_direction > 0 {
         let _ = write!(
             text,
-            "\n  of {} frames nobody knows whether they were sent or received (a larger --ring helps)",
+            "\n  {} frames have an unknown direction (a larger --ring helps)",
             counts.no_direction
         );
     }

@@ -13,9 +13,8 @@ use std::path::Path;
 const LEFT_OUT: u8 = 3;
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
-    let to = args.to.map(Into::into);
-    let mut output = CaptureOutput::of(&args.output, to).map_err(Failure::input)?;
-    output.nanos = args.nanoseconds;
+    let mut output = CaptureOutput::of(&args.output, args.to).map_err(Failure::input)?;
+    output.options.nanos = args.nanoseconds;
     let name = if args.input == Path::new("-") {
         "standard input".to_owned()
     } else {
@@ -108,9 +107,14 @@ fn room(args: &Convert) -> Result<(), Failure> {
 
 fn say(name: &str, output: &CaptureOutput, done: &ConversionResult) {
     let mut lines = done.bad.remarks(name);
+    lines.extend(done.passed.iter().map(|records| records.remark(name)));
     if done.missing > 0 {
+        let stated = match output.format.has_losses() {
+            true => "the output states it, too",
+            false => "the format of the output cannot state it",
+        };
         lines.push(format!(
-            "{name}: {} frames are missing by its own words, because its recorder lost them; what is written says so, too",
+            "{name}: {} frames are missing according to the log, because its recorder lost them; {stated}",
             done.missing
         ));
     }

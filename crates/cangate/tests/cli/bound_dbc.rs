@@ -146,6 +146,18 @@ fn mistakes_of_a_dbc_have_their_places() {
         let err = stderr(cangate().args(["bound", "--from-dbc"]).arg(dbc), 2);
         assert!(err.contains(words), "{err}");
     }
+    for (text, looks) in [
+        (
+            "<?xml version=\"1.0\"?>\n<AUTOSAR>",
+            "not a DBC: it looks like ARXML",
+        ),
+        ("<NetworkDefinition>", "not a DBC: it looks like KCD"),
+        ("FormatVersion=6.0\n", "not a DBC: it looks like PEAK SYM"),
+    ] {
+        let dbc = file(&folder, text.as_bytes());
+        let err = stderr(cangate().args(["bound", "--from-dbc"]).arg(dbc), 2);
+        assert!(err.contains(looks) && err.contains("canconvert"), "{err}");
+    }
     let missing = folder.path().join("none.dbc");
     let err = stderr(cangate().args(["bound", "--from-dbc"]).arg(missing), 2);
     assert!(err.contains("none.dbc"), "{err}");

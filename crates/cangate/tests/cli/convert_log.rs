@@ -56,6 +56,37 @@ fn there_and_back_is_the_same() {
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
 }
 
+/// Records of an MF4 file that are not frames are reported, and are not a mistake. A pipe is read
+/// as a file is.
+#[test]
+fn binary_logs_of_other_programs_are_read() {
+    let folder = folder();
+    let made = crate::root().join("crates/logs/tests/field/made");
+    let left_out = "3 records of speed are not classic or FD frames and were left out";
+    for (name, frames, format, warning) in [
+        ("python-can.blf", 8, "Vector BLF", None),
+        ("python-can-2.mf4", 8, "ASAM MF4", None),
+        ("asammdf-list.mf4", 18, "ASAM MF4", Some(left_out)),
+    ] {
+        let bytes = std::fs::read(made.join(name)).unwrap();
+        std::fs::write(folder.path().join(name), &bytes).unwrap();
+        let args = [name, "x.log", "--force", "--nanoseconds"];
+        let said = stderr(&mut convert(folder.path(), &args), 0);
+        let result = format!("{name} ({format}) to x.log: {frames} frames");
+        assert!(said.contains(&result), "{said}");
+        let warning = warning.map(|warning| format!("warning: {name}: {warning}\n"));
+        assert_eq!(
+            said.matches("warning: ").count(),
+            usize::from(warning.is_some())
+        );
+        assert!(said.contains(&warning.unwrap_or_default()), "{said}");
+        let mut pipe = convert(folder.path(), &["-", "-", "--to", "log", "--nanoseconds"]);
+        let found = stdout(pipe.write_stdin(bytes), 0);
+        let expected = std::fs::read_to_string(folder.path().join("x.log")).unwrap();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
 /// Frames that ASC cannot represent are counted, named, and shown by the exit status.
 #[test]
 fn nothing_is_lost_in_silence() {
@@ -140,7 +171,7 @@ fn formats_are_named_or_recognised() {
     assert_eq!(last(&["--from", "candump-delta"]), "(0000000001.200000)");
     let said = stderr(&mut convert(folder.path(), &["in.log", "x.blf"]), 2);
     assert!(
-        said.contains("x.blf: the name says no format: end it in .log, .asc"),
+        said.contains("x.blf: the name selects no format: end it in .log, .asc"),
         "{said}"
     );
     let said = stderr(

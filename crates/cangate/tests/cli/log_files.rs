@@ -76,8 +76,8 @@ fn what_is_no_log_fails_before_anything_is_printed() {
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(status), "{args:?}: {said}");
             assert!(output.stdout.is_empty(), "{args:?}");
-            let begin = format!("drive.log: this is no log: {looks}");
-            let looks_like = format!("drive.log: this is no log: it looks like {looks}");
+            let begin = format!("drive.log: not a log file: {looks}");
+            let looks_like = format!("drive.log: not a log file: it looks like {looks}");
             assert!(
                 said.contains(&begin) || said.contains(&looks_like),
                 "{args:?}: {said}"

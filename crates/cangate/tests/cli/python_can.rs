@@ -1,10 +1,10 @@
-//! python-can reads the files that `cangate convert` writes, and vice versa: ASC, TRC, candump's
-//! log.
+//! python-can reads the files that `cangate convert` writes, and vice versa: ASC, TRC, CSV,
+//! candump's log. cangate also reads what python-can writes as BLF, and by asammdf as MF4.
 //!
 //! Frames that python-can itself does not preserve are not compared: FD frames without data, which
 //! its ASC reader takes for remote frames; remote and FD frames in TRC and the length of remote
-//! frames in candump's log, which it does not write; error frames of other classes than bus errors,
-//! which its log reader takes for data frames.
+//! frames in candump's log, which it does not write; error frames in TRC, which it does not read;
+//! error frames of other classes than bus errors, which its log reader takes for data frames.
 
 use crate::{cangate, root, stdout};
 use std::path::{Path, PathBuf};
@@ -31,9 +31,11 @@ for m in messages:
 /// A script that writes the messages of standard input, lines as above, with python-can.
 const WRITE: &str = r#"
 import sys, can
-with can.Logger(sys.argv[1]) as out:
-    if len(sys.argv) > 2:
-        out.file_version = can.io.TRCFileVersion[sys.argv[2]]
+options = dict(word.split("=") for word in sys.argv[2:])
+version = options.pop("version", None)
+with can.Logger(sys.argv[1], **{name: int(value) for name, value in options.items()}) as out:
+    if version:
+        out.file_version = can.io.TRCFileVersion[version]
     for line in sys.stdin:
         time, channel, name, flags, rx, dlc, data = (line.rstrip("\n") + " ").split(" ")[:7]
         error = name == "error"
@@ -48,16 +50,23 @@ with can.Logger(sys.argv[1]) as out:
 /// Returns a Python that has python-can: the one that `cargo xtask setup` makes, or the one in
 /// PATH.
 fn python() -> Option<PathBuf> {
+    python_with("can", "python-can")
+}
+
+/// Returns a Python that has this module; `package` is its name for pip.
+fn python_with(module: &str, package: &str) -> Option<PathBuf> {
     let target = root().join("target/python-can/bin/python3");
     let found = [target, PathBuf::from("python3")]
         .into_iter()
         .find(|python| {
-            let imports = Command::new(python).args(["-c", "import can"]).output();
+            let import = format!("import {module}");
+            let imports = Command::new(python).args(["-c", &import]).output();
             imports.is_ok_and(|output| output.status.success())
         });
     if found.is_none() {
         eprintln!(
-            "SKIPPED because there is no python-can: `cargo xtask setup` installs it, or `pip install python-can`"
+            "SKIPPED because there is no {package}: `cargo xtask setup` installs python-can, \
+             and `pip install {package}` each of them"
         );
     }
     found
@@ -157,9 +166,11 @@ fn without_can(text: &str) -> String {
 }
 
 fn convert(folder: &Path, from: &str, to: &str) {
+    let nanoseconds = to.ends_with(".out.log").then_some("--nanoseconds");
     stdout(
         cangate()
             .args(["convert", "--force", from, to])
+            .args(nanoseconds)
             .current_dir(folder),
         0,
     );
@@ -192,6 +203,70 @@ fn python_can_reads_what_is_written() {
     }
 }
 
+/// Returns what python-can's reader of TRC makes of a message: channels count from 1, the length of
+/// an FD frame is its DLC, and of the types FE (ESI) and BI (BRS and ESI) it exchanges the flags
+/// BRS.
+fn as_trc(message: &Message) -> String {
+    let words: Vec<&str> = message.words.split(' ').collect();
+    let [time, channel, id, flags, rx, len, data] = words[..] else {
+        panic!("seven words: {words:?}");
+    };
+    let channel = channel.parse::<u8>().unwrap() + 1;
+    let flags = match flags {
+        "0101" => "0111",
+        "0111" => "0101",
+        flags => flags,
+    };
+    let code = match message.kind {
+        Kind::Fd(len) => frame::dlc::fd_dlc(len).to_string(),
+        _ => len.to_owned(),
+    };
+    format!("{time} {channel} {id} {flags} {rx} {code} {data}")
+}
+
+/// Returns what python-can's CSV has of a message: no channel, no direction, no flags of FD frames.
+fn as_csv(message: &Message) -> String {
+    let words: Vec<&str> = message.words.split(' ').collect();
+    match words[..] {
+        [time, _, "error", ..] => format!("{time} - error 0000 - 0 0000000000000000"),
+        [time, _, id, flags, _, len, data] => {
+            let remote = flags.split_at(1).0;
+            format!("{time} None {id} {remote}000 1 {len} {data}")
+        }
+        _ => panic!("seven words: {words:?}"),
+    }
+}
+
+#[test]
+fn python_can_reads_trc_and_csv() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    type Expected = fn(&Message) -> String;
+    for (name, left_out, expected) in [
+        ("x.trc", Kind::Error, as_trc as Expected),
+        ("x.csv", Kind::Remote(99), as_csv),
+    ] {
+        let mut some = messages();
+        some.retain(|message| message.kind != left_out);
+        std::fs::write(folder.path().join("in.log"), lines(&some, |m| &m.line)).unwrap();
+        convert(folder.path(), "in.log", name);
+        let found = run(&python, folder.path(), READ, &[name], "");
+        assert_eq!(found.lines().count(), some.len(), "{name}");
+        for (found, message) in found.lines().zip(&some) {
+            let expected = expected(message);
+            let (found_us, found) = found.split_once(' ').unwrap();
+            let (us, expected) = expected.split_once(' ').unwrap();
+            assert_eq!(found, expected, "{name}");
+            // The start of a TRC is a number of days, which Python rounds to microseconds.
+            let [found_us, us] = [found_us, us].map(|us| us.parse::<u64>().unwrap());
+            assert!(
+                found_us.abs_diff(us) <= u64::from(name == "x.trc"),
+                "{name}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_python_can_writes_is_read() {
     let Some(python) = python() else { return };
@@ -200,12 +275,23 @@ fn what_python_can_writes_is_read() {
     let data = |kind| kind == Kind::Data;
     let log = |kind: Kind| !matches!(kind, Kind::Remote(1..));
     type Writes = fn(Kind) -> bool;
-    let cases: [(&[&str], Writes); 5] = [
+    let csv = |kind| matches!(kind, Kind::Data | Kind::Remote(_));
+    let cases: [(&[&str], Writes); 9] = [
         (&["y.asc"], |_| true),
         (&["y.asc.gz"], |_| true),
         (&["y.log"], log),
         (&["y.trc"], data),
-        (&["y.trc", "V1_0"], data),
+        (&["y.trc", "version=V1_0"], data),
+        (&["y.csv"], csv),
+        (&["y.blf"], |_| true),
+        (
+            &["y.blf", "compression_level=0", "max_container_size=250"],
+            |_| true,
+        ),
+        (
+            &["y.blf", "compression_level=9", "max_container_size=999"],
+            |_| true,
+        ),
     ];
     for (args, writes) in cases {
         let some: Vec<_> = all.iter().filter(|m| writes(m.kind)).cloned().collect();
@@ -213,8 +299,13 @@ fn what_python_can_writes_is_read() {
         run(&python, folder.path(), WRITE, args, &words);
         convert(folder.path(), args[0], "y.out.log");
         let found = std::fs::read_to_string(folder.path().join("y.out.log")).unwrap();
-        let expected = lines(&some, |m| &m.line);
-        if args.len() == 1 {
+        let mut expected = lines(&some, |m| &m.line);
+        if args[0] == "y.csv" {
+            // It has neither interfaces nor directions.
+            expected = expected.replace(" can1 ", " can0 ");
+            expected = expected.replace(" R\n", "\n").replace(" T\n", "\n");
+        }
+        if args[0] != "y.trc" || args.len() == 1 {
             assert_same(args[0], &found, &expected);
             continue;
         }
@@ -228,12 +319,42 @@ fn what_python_can_writes_is_read() {
     }
 }
 
-/// Checks that the lines are the same. The channel of an error frame is not kept, and an empty
+/// The numbers of channels are written as they are: 1 is `can0`, and 0 another interface.
+#[test]
+fn what_asammdf_writes_is_read() {
+    let Some(python) = python_with("can, asammdf", "asammdf") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let all = messages();
+    let expected = lines(&all, |m| &m.line);
+    let expected = expected.replace(" can0 ", " channel0 ");
+    let expected = expected.replace(" can1 ", " can0 ");
+    for level in ["0", "1", "2"] {
+        let args = ["y.mf4", &format!("compression_level={level}")];
+        let words = lines(&all, |m| &m.words);
+        run(&python, folder.path(), WRITE, &args, &words);
+        convert(folder.path(), args[0], "y.out.log");
+        let found = std::fs::read_to_string(folder.path().join("y.out.log")).unwrap();
+        assert_same(args[1], &found, &expected);
+    }
+}
+
+/// Checks that the lines are the same, to the microsecond: python-can's own times have fractions of
+/// a second in a number that is not exact. The channel of an error frame is not kept, and an empty
 /// payload may be written as eight zeros.
 fn assert_same(name: &str, found: &str, expected: &str) {
-    let of = |line: &str| match line.split_once(" 20000080#") {
-        Some((begin, _)) => begin.split(' ').next().unwrap().to_owned() + " error",
-        None => line.to_owned(),
+    let of = |line: &str| {
+        let (time, rest) = line.split_once(' ').unwrap();
+        let digits: String = time.chars().filter(char::is_ascii_digit).collect();
+        // Ten digits of seconds, and up to nine of their fraction.
+        let ns: u64 = format!("{digits:0<19}").parse().unwrap();
+        let rest = if rest.contains(" 20000080#") {
+            "error"
+        } else {
+            rest
+        };
+        format!("{} {rest}", (ns + 500) / 1000)
     };
     let all = |text: &str| text.lines().map(of).collect::<Vec<_>>();
     let (found, expected) = (all(found), all(expected));

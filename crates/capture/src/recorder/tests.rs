@@ -124,8 +124,7 @@ fn bytes_of_a_file_that_did_not_fit_are_not_counted() {
     .unwrap();
     let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
     let file = fs::File::options().write(true).open(path).unwrap();
-    let output =
-        CaptureOutput::of(Path::new("/dev/null"), Some(crate::OutputFormat::Text)).unwrap();
+    let output = CaptureOutput::of(Path::new("/dev/null"), Some(logs::FileFormat::Log)).unwrap();
     let mut recorder =
         FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
     recorder.target = OutputTarget::of_file(file);
@@ -179,8 +178,7 @@ fn only_so_many_old_files_stay() {
 
 #[test]
 fn frames_that_cannot_be_written_are_counted_by_interface_and_said_once() {
-    let output =
-        CaptureOutput::of(Path::new("/dev/full"), Some(crate::OutputFormat::Text)).unwrap();
+    let output = CaptureOutput::of(Path::new("/dev/full"), Some(logs::FileFormat::Log)).unwrap();
     let mut recorder =
         FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
     for round in 0..3 {
@@ -215,7 +213,7 @@ fn what_was_flushed_is_in_the_file_before_the_end() {
         recorder.take(&chunk, 0);
         assert_eq!(fs::metadata(&path).unwrap().len(), begin, "{ending}");
         let due = recorder.due().unwrap();
-        assert_eq!(due, output.form.flush_every().as_nanos() as u64);
+        assert_eq!(due, output.format.flush_every().as_nanos() as u64);
         recorder.tick(due - 1);
         assert_eq!(fs::metadata(&path).unwrap().len(), begin, "{ending}");
         recorder.tick(due);

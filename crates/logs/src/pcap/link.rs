@@ -1,7 +1,7 @@
 //! CAN frames in the packets of each link type (the list of tcpdump.org).
 
-use super::ByteOrder;
 use crate::bad::LogFault;
+use crate::byte_order::ByteOrder;
 use frame::text::Direction;
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind, XlFields, dlc, flags};
 

@@ -1,60 +1,20 @@
-//! pcap and pcapng, with the link types that carry CAN frames.
+//! pcap, and what it shares with pcapng: link types that carry CAN frames, indices of interfaces.
 
-pub(crate) mod classic;
-mod indices;
+pub(crate) mod indices;
 pub(crate) mod link;
-pub(crate) mod ng;
+mod read;
 
-use crate::bad::LogFault;
-use crate::loss::FrameLoss;
-use crate::text::ParsedFrame;
+use crate::format::FormatSpec;
+use crate::read::{FormatReader, FormatReading, FormatRecognition};
 
-/// The byte order of a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ByteOrder {
-    Little,
-    Big,
-}
-
-impl ByteOrder {
-    pub(crate) fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
-        let bytes = *bytes.get(at..)?.first_chunk()?;
-        Some(match self {
-            Self::Little => u16::from_le_bytes(bytes),
-            Self::Big => u16::from_be_bytes(bytes),
-        })
-    }
-
-    pub(crate) fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
-        let bytes = *bytes.get(at..)?.first_chunk()?;
-        Some(match self {
-            Self::Little => u32::from_le_bytes(bytes),
-            Self::Big => u32::from_be_bytes(bytes),
-        })
-    }
-
-    pub(crate) fn u64(self, bytes: &[u8], at: usize) -> Option<u64> {
-        let bytes = *bytes.get(at..)?.first_chunk()?;
-        Some(match self {
-            Self::Little => u64::from_le_bytes(bytes),
-            Self::Big => u64::from_be_bytes(bytes),
-        })
-    }
-}
-
-/// The element at the beginning of the input that was not read yet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum NextBlock {
-    /// The element is not complete.
-    More,
-    /// Not a frame; with its number of bytes, which may not have been read yet.
-    Other(u64),
-    /// The same, and it states that frames are missing.
-    Lossy(u64, FrameLoss),
-    /// A frame, with its number of bytes.
-    Frame(usize, ParsedFrame),
-    /// A mistake, with its number of bytes.
-    Bad(u64, LogFault),
-    /// The beginning of the next block cannot be determined.
-    Lost(LogFault),
-}
+/// pcap, of libpcap and tcpdump.
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "pcap",
+    title: "pcap",
+    reading: Some(FormatReading {
+        contents: "the same",
+        recognition: FormatRecognition::Bytes(read::verdict),
+        open: |_| FormatReader::Blocks(Box::<read::PcapReader>::default()),
+    }),
+    writing: None,
+};

@@ -298,13 +298,19 @@ fn what_is_no_log_says_what_it_looks_like() {
         (b"  can0  123   [2]  11 22\n", "without time stamps"),
         (b"  can0  RX - -  123   [2]  11 22\n", "without time stamps"),
         (b"can0 123#11\n", "without time stamps"),
-        (b"LOGG\x90\0\0\0", "Vector BLF"),
+        (b"MDF     3.30", "ASAM MDF of another version than 4"),
         (b"BZh91AY", "bzip2"),
         (b"PAR1\x15\x04", "Parquet"),
     ] {
         let text = looks(bytes);
         assert!(text.contains(expected), "{text}");
     }
+    let cut = LogReader::new(&b"\xD4\xC3\xB2\xA1\x02\0"[..], "x").recognise();
+    let text = cut.unwrap_err().to_string();
+    assert!(
+        text.contains("pcap that is cut off within its header"),
+        "{text}"
+    );
     let mut ethernet = vec![0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0];
     ethernet.extend([0; 12]);
     ethernet.extend([1, 0, 0, 0]);
@@ -383,6 +389,32 @@ fn a_named_format_does_not_make_a_log_of_anything() {
     let pipe = Waits(b" (000.000000)  can0  123   [0] \n");
     let mut reader = LogReader::new(pipe, "pipe").of(Some(FileFormat::CandumpDelta));
     assert_eq!(reader.recognise().unwrap(), FileFormat::CandumpDelta);
+}
+
+/// The decision does not depend on how many bytes come at a time.
+#[test]
+fn a_named_format_is_the_same_in_pieces() {
+    struct OneByOne<'a>(&'a [u8]);
+    impl std::io::Read for OneByOne<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let n = into.len().min(1);
+            std::io::Read::read(&mut self.0, &mut into[..n])
+        }
+    }
+    for bytes in [
+        &b"\x0A\x0D\x0D\x0A\x1C\0\0\0"[..],
+        b"\xD4\xC3\xB2\xA1\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xE3\0\0\0",
+        b"<?xml?>\n(1.0) can0 123#\n<AUTOSAR>\n",
+        b"\xFF\xFE\n\0",
+        b"\n\n(1.0) can0 123#\n",
+    ] {
+        for (_, format) in FileFormat::NAMES {
+            let at_once = LogReader::new(bytes, "x").of(Some(format)).recognise();
+            let mut reader = LogReader::new(OneByOne(bytes), "x").of(Some(format));
+            let [at_once, in_pieces] = [at_once, reader.recognise()].map(|r| format!("{r:?}"));
+            assert_eq!(at_once, in_pieces, "{format}");
+        }
+    }
 }
 
 /// Reads a frame of ASC after a header; returns the mistakes if there are any.

@@ -7,7 +7,11 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod blf;
 mod can_utils;
+mod damage;
+mod documents;
 mod field;
 mod formats;
+mod mf4;
 mod pcap;

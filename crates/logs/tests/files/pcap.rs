@@ -274,7 +274,7 @@ fn pcapng_in_both_byte_orders() {
             wrong[0].contains("link type is not known to carry CAN"),
             "{wrong:?}"
         );
-        assert!(wrong[1].contains("an interface that the section has not"));
+        assert!(wrong[1].contains("an interface that is not in the section"));
         assert!(wrong[2].contains("cut off"));
         // The place is the block's first byte.
         let place = file.windows(8).position(|at| at == b"a strang").unwrap() - 28;
@@ -301,11 +301,11 @@ fn pcapng_that_breaks_off() {
     assert_eq!((frames.len(), wrong.len()), (1, 1));
     let place = good.len();
     assert!(
-        wrong[0].starts_with(&format!("log: byte {place}: no block")),
+        wrong[0].starts_with(&format!("log: byte {place}: not a block")),
         "{wrong:?}"
     );
     assert!(
-        wrong[0].ends_with("nothing behind it can be read"),
+        wrong[0].ends_with("nothing after it can be read"),
         "{wrong:?}"
     );
 }

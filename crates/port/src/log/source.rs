@@ -377,6 +377,8 @@ impl Receive for LogSource {
                 self.name
             ));
         }
+        let passed = self.scanner.passed_over().iter();
+        out.extend(passed.map(|records| records.remark(&self.name)));
         let missing = self.scanner.all_missing();
         if missing > 0 {
             out.push(format!(

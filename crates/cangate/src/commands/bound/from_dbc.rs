@@ -5,6 +5,7 @@ use super::{DEFAULT_BITRATE, bitrate};
 use console::Failure;
 use frame::wire::BitRate;
 use frame::{Nanos, dlc};
+use port::log::Database;
 use signals::dbc::read;
 use signals::{MessageDatabase, MessageDefinition};
 use std::collections::BTreeMap;
@@ -44,6 +45,9 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
     read_in.map_err(|error| fail(&error))?;
     if bytes.len() as u64 > MOST {
         return Err(fail(&format!("more than {} MiB", MOST >> 20)));
+    }
+    if let Some(kind) = Database::of(&bytes).filter(|kind| *kind != Database::Dbc) {
+        return Err(fail(&format!("not a DBC: it looks like {kind}")));
     }
     let database = read(&bytes).map_err(|error| {
         fail(&format!(
