@@ -5,6 +5,8 @@
 mod cli;
 mod commands;
 mod counters;
+#[cfg(any(feature = "dbc", feature = "decode"))]
+mod database;
 mod input;
 mod kinds;
 mod log;

@@ -19,6 +19,18 @@ use write::SignalWriter;
 const LEFT_OUT: u8 = 3;
 
 pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
+    let is_stdin = |path: &Path| path == Path::new("-");
+    let inputs = args.databases.iter().map(|choice| &*choice.file);
+    if inputs
+        .chain([&*args.input])
+        .filter(|path| is_stdin(path))
+        .count()
+        > 1
+    {
+        return Err(Failure::input(
+            "standard input (`-`) can be only one of LOG and the databases",
+        ));
+    }
     let databases = Databases::read(&args.databases)?;
     match args.input == Path::new("-") {
         true => decode(

@@ -144,6 +144,11 @@ fn mistakes_are_named() {
             0,
             "line 2: signal s of M: it ends in byte 2 of 1",
         ),
+        (
+            ["-", "-"],
+            2,
+            "standard input (`-`) can be only one of LOG and the databases",
+        ),
     ] {
         let [log, database] = args;
         let mut command = decode(folder.path(), &[log, "--database", database]);

@@ -2,19 +2,14 @@
 
 use super::from_log::time;
 use super::{DEFAULT_BITRATE, bitrate};
+use crate::database;
 use console::Failure;
 use frame::wire::BitRate;
 use frame::{Nanos, dlc};
-use port::log::Database;
-use signals::dbc::read;
 use signals::{MessageDatabase, MessageDefinition};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::Path;
-
-/// The maximum length of a file, bytes.
-const MOST: u64 = 64 << 20;
 
 /// The entry of a message in the set.
 #[derive(Default)]
@@ -35,33 +30,7 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
         false => path.display().to_string(),
     };
     let fail = |error: &dyn std::fmt::Display| Failure::input(format!("{name}: {error}"));
-    let mut bytes = Vec::new();
-    let read_in = match path == Path::new("-") {
-        true => std::io::stdin().take(MOST + 1).read_to_end(&mut bytes),
-        false => {
-            std::fs::File::open(path).and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes))
-        }
-    };
-    read_in.map_err(|error| fail(&error))?;
-    if bytes.len() as u64 > MOST {
-        return Err(fail(&format!("more than {} MiB", MOST >> 20)));
-    }
-    if let Some(kind) = Database::of(&bytes).filter(|kind| *kind != Database::Dbc) {
-        return Err(fail(&format!("not a DBC: it looks like {kind}")));
-    }
-    let database = read(&bytes).map_err(|error| {
-        fail(&format!(
-            "{error}\nA statement that is about something else than messages and their attributes can be deleted in a copy of the file"
-        ))
-    })?;
-    if let (true, Some(first)) = (database.messages.is_empty(), database.impossible.first()) {
-        return Err(fail(&format!("{}", first.error)));
-    }
-    if database.messages.is_empty() {
-        return Err(fail(
-            &"no message in it: a DBC has lines such as `BO_ 256 Speed: 8 Engine`",
-        ));
-    }
+    let database = database::read(path)?;
     let entries = entries(&database);
     let fits = database.messages.iter().zip(&entries);
     let fd = fits.filter(|(m, entry)| m.fd.is_some() && entry.missing.is_empty());

@@ -1,15 +1,11 @@
 //! The databases that the command was given.
 
 use crate::cli::decode::DatabaseChoice;
+use crate::database;
 use console::Failure;
 use port::log::InterfaceName;
 use signals::{MessageDatabase, MessageIndex};
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
-
-/// The maximum length of a file, bytes.
-const LARGEST_FILE: u64 = 64 << 20;
 
 /// The most warnings that are printed of one database.
 const MOST_WARNINGS: usize = 5;
@@ -57,24 +53,7 @@ impl Databases {
 }
 
 fn read(path: &Path) -> Result<MessageDatabase, Failure> {
-    let fail =
-        |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
-    let file = File::open(path).map_err(|error| Failure::file("read", path, &error))?;
-    let mut bytes = Vec::new();
-    let length = file.take(LARGEST_FILE + 1).read_to_end(&mut bytes);
-    length.map_err(|error| Failure::file("read", path, &error))?;
-    if bytes.len() as u64 > LARGEST_FILE {
-        return Err(fail(&format!("more than {} MiB", LARGEST_FILE >> 20)));
-    }
-    let database = signals::dbc::read(&bytes).map_err(|error| {
-        fail(&format!("{error}\nA database is a DBC file; a statement that is not about messages and signals can be deleted in a copy of it"))
-    })?;
-    if database.messages.is_empty() {
-        return Err(match database.impossible.first() {
-            Some(first) => fail(&first.error),
-            None => fail(&"no message in it: a DBC has lines such as `BO_ 256 Speed: 8 Engine`"),
-        });
-    }
+    let database = database::read(path)?;
     let impossible = database.impossible.iter().map(|message| {
         let problem = &message.error.problem;
         (
@@ -88,11 +67,7 @@ fn read(path: &Path) -> Result<MessageDatabase, Failure> {
     for (line, problem) in warnings.iter().take(MOST_WARNINGS) {
         eprintln!("warning: {}: line {line}: {problem}", path.display());
     }
-    if let Some(more) = warnings
-        .len()
-        .checked_sub(MOST_WARNINGS)
-        .filter(|more| *more > 0)
-    {
+    if let Some(more @ 1..) = warnings.len().checked_sub(MOST_WARNINGS) {
         eprintln!("warning: {}: {more} further warnings", path.display());
     }
     Ok(database)
