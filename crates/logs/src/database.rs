@@ -71,7 +71,9 @@ impl Database {
                 "convert it to DBC with another program, such as canmatrix's canconvert, and give it to \
                  `cangate bound --from-dbc`"
             }
-            Self::Dbc => "`cangate bound --from-dbc` reads it; give a recording here",
+            Self::Dbc => {
+                "`cangate decode --database` and `cangate bound --from-dbc` read it; give a recording here"
+            }
         }
     }
 }

@@ -128,7 +128,11 @@ fn mistakes_are_named() {
         (["in.log", "empty.dbc"], 2, "empty.dbc: no message in it"),
         (["in.log", "none.dbc"], 2, "none.dbc"),
         (["none.log", "body.dbc"], 2, "none.log"),
-        (["body.dbc", "body.dbc"], 2, "body.dbc: this is "),
+        (
+            ["body.dbc", "body.dbc"],
+            2,
+            "body.dbc: not a log file: it looks like DBC",
+        ),
         (
             ["bad.log", "body.dbc"],
             3,

@@ -33,8 +33,8 @@ mod target;
 
 pub use due::ReplaySpeed;
 pub use logs::{
-    BadLine, BadLines, Database, FileFormat, InterfaceName, LogEntry, LogError, LogPlace, LogReader,
-    LoggedFrame, PassedRecords,
+    BadLine, BadLines, Database, FileFormat, InterfaceName, LogEntry, LogError, LogPlace,
+    LogReader, LoggedFrame, PassedRecords,
 };
 pub use old_files::OldFiles;
 pub use rotation::RotationRule;
