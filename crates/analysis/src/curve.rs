@@ -65,7 +65,7 @@ pub enum ArrivalError {
     NoTime,
     /// A distance that is less than the distances of fewer releases allow.
     #[error(
-        "{releases} releases span at least {least} ns by what is said of fewer of them; a distance below that is wrong"
+        "{releases} releases span at least {least} ns according to the distances of fewer; a distance below that is wrong"
     )]
     Short {
         /// Number of releases.

@@ -128,7 +128,7 @@ pub struct Message {
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ModelError {
     /// The node of a message does not exist.
-    #[error("message {message} is sent by a node that is not there")]
+    #[error("message {message} is sent by a node that does not exist")]
     NoNode {
         /// Its index.
         message: usize,

@@ -82,7 +82,7 @@ pub enum NetworkError {
         error: ModelError,
     },
     /// A hop names a bus or a message that does not exist.
-    #[error("hop {0} names a bus or a message that is not there")]
+    #[error("hop {0} names a bus or a message that does not exist")]
     NoPlace(usize),
     /// A message is the target of two hops, or of its own hops in a circle.
     #[error("hop {0} leads to a message that comes another way already, or around in a circle")]

@@ -14,7 +14,7 @@ pub enum ReplayError {
     #[error("the simulated bus refuses a frame: {0}")]
     Send(#[from] SendError),
     /// A message, or its node, does not exist.
-    #[error("there is no message {0}, or no node of it")]
+    #[error("message {0} or its node does not exist")]
     NoMessage(usize),
 }
 

@@ -232,7 +232,7 @@ pub(crate) fn render(stats: &GatewayStats) -> String {
             let _ = writeln!(
                 text,
                 "Another process removed {} rules or programs of {}; the gateway put them back. Frames \
-                 that came in between were neither routed nor counted.",
+                 received in between were neither routed nor counted.",
                 part.restored, part.how
             );
         }

@@ -60,7 +60,7 @@ impl LossPlace {
             Self::Queue => "the queue to the file was full",
             Self::File => "the file could not be written",
             Self::Device => "the device's queue was full",
-            Self::Log => "the recording that was converted says so",
+            Self::Log => "reported by the recording that was converted",
         }
     }
 }

@@ -31,10 +31,10 @@ pub enum FormError {
     )]
     Unknown(String),
     /// The format has its own compression.
-    #[error("{0}: {1} is compressed by itself: leave out {2}")]
+    #[error("{0}: {1} is compressed already: leave out {2}")]
     Packed(String, FileFormat, &'static str),
     /// The format is only read.
-    #[error("{0}: {1} is only read: write {list}", list = endings(|_| true))]
+    #[error("{0}: {1} can only be read: write {list}", list = endings(|_| true))]
     ReadOnly(String, FileFormat),
     /// This program cannot write the format.
     #[error(
@@ -46,7 +46,7 @@ pub enum FormError {
     NotBuilt(String, FileFormat),
     /// The format cannot be written to this output.
     #[error(
-        "{0} cannot be written to standard output, in which no earlier place can be changed: name a \
+        "{0} cannot be written to standard output, because it is not written in order: name a \
          file, or write another format: {list}",
         list = endings(|format| !format.is_packed())
     )]

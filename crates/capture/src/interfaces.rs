@@ -45,13 +45,13 @@ impl InterfaceChoice {
         let device = name.strip_prefix(DEVICES);
         if device.is_some_and(|rest| rest.is_empty() || rest.contains(char::is_whitespace)) {
             return Err(wrong(
-                format!("`{name}` is no character device"),
+                format!("`{name}` is not a character device"),
                 "name one, for example /dev/can0".to_owned(),
             ));
         }
         if device.is_none() && (name.is_empty() || name.len() > 15 || name.contains(['/', ' '])) {
             return Err(wrong(
-                format!("`{name}` is no interface"),
+                format!("`{name}` is not an interface name"),
                 "name one, for example can0, or `any` for all CAN interfaces; a character device is a path \
                  such as /dev/can0"
                     .to_owned(),
@@ -61,7 +61,7 @@ impl InterfaceChoice {
         for part in parts {
             if part.starts_with(['#', 'j', 'J']) {
                 return Err(wrong(
-                    format!("`{part}` is not known here"),
+                    format!("`{part}` is not a valid filter here"),
                     "error frames are recorded always, or with --no-error-frames never".to_owned(),
                 ));
             }

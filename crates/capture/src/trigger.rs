@@ -104,7 +104,7 @@ fn pattern(text: &str) -> Result<Vec<(u8, u8)>, (String, String)> {
     };
     let bad = || {
         (
-            format!("`{text}` is no payload"),
+            format!("`{text}` is not a valid payload"),
             "write two hex digits for each byte, X for a digit that does not matter".to_owned(),
         )
     };
@@ -158,8 +158,8 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (text, part) in [
             ("12", "three or eight"),
-            ("123#1", "is no payload"),
-            ("123#1G", "is no payload"),
+            ("123#1", "is not a valid payload"),
+            ("123#1G", "is not a valid payload"),
             ("", "no ID"),
         ] {
             let error = CaptureTrigger::list(text).unwrap_err().to_string();

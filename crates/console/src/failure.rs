@@ -47,7 +47,7 @@ impl Failure {
     pub fn file(verb: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let advice = match error.kind() {
             std::io::ErrorKind::NotFound => "; is the name right?",
-            std::io::ErrorKind::PermissionDenied => "; may you do that there?",
+            std::io::ErrorKind::PermissionDenied => "; do you have permission?",
             std::io::ErrorKind::StorageFull => "; make room and try again",
             _ => "",
         };

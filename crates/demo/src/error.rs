@@ -36,7 +36,7 @@ pub enum Error {
     #[error("{0}")]
     Routes(String),
     /// The buses, the gateway or the traffic cannot be made, or stopped working.
-    #[error("the simulation cannot go on")]
+    #[error("the simulation cannot continue")]
     Scene(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The log cannot be opened.
     #[error("cannot read {path}", path = .path.display())]
@@ -77,7 +77,7 @@ pub enum Error {
     )]
     Circle,
     /// The log has no frame.
-    #[error("there is no frame in the log")]
+    #[error("the log contains no frame")]
     EmptyLog,
     /// The sums are wrong; each wrong sum is on a line of its own.
     #[error("frames are not accounted for, which is a mistake in cangate; please report it:\n{0}")]

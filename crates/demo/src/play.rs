@@ -205,7 +205,7 @@ pub(crate) fn play(
 fn warning(event: PortEvent<'_>) -> String {
     match event {
         PortEvent::Failed { port, why } => {
-            format!("port {port}: {why}: it is out of service since then, the others went on.")
+            format!("port {port}: {why}: it is out of service; the others continue.")
         }
         other => format!("{other:?}"),
     }
@@ -320,8 +320,7 @@ mod tests {
             .unwrap();
         let mut source = TesterSource::sae(1, 50_000_000, 2).unwrap();
         let mut played = play(&mut scene, &mut source, None, &|_| {}).unwrap();
-        let warned = "port body: the cable is cut: it is out of service since then, the others \
-                      went on.";
+        let warned = "port body: the cable is cut: it is out of service; the others continue.";
         assert_eq!(played.warnings, [warned]);
         let summary = crate::DemoSummary::new(&scene, &config, &source, &mut played);
         assert_eq!(summary.warnings, [warned]);

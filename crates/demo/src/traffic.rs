@@ -147,7 +147,7 @@ impl TesterSource {
                 let name = path.file_name().unwrap_or(path.as_os_str());
                 format!(
                     "replay of the log {} ({}) with its own timing; a log does not record the \
-                     bit rate, the gateway file says which is simulated",
+                     bit rate, the gateway file sets the simulated one",
                     name.to_string_lossy(),
                     log.format
                 )

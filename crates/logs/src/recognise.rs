@@ -42,7 +42,7 @@ impl fmt::Display for OtherKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => {
-                f.write_str("it is empty; where a log may be without a frame, name its format")
+                f.write_str("it is empty; to read a log without frames, name its format")
             }
             Self::Zeros => f.write_str("it begins with nothing but zero bytes"),
             Self::Binary => f.write_str("it looks like binary data of no known kind"),

@@ -58,7 +58,7 @@ impl fmt::Display for Shortfall {
                 "written with whole microseconds (--nanoseconds writes nine digits)"
             }
             Self::Microseconds => "written with whole microseconds",
-            Self::Comment => "written without the comments that stand with them",
+            Self::Comment => "written without their comments",
             Self::Late => "written with a wrong time, because theirs is after 2262",
         })
     }

@@ -87,8 +87,8 @@ pub fn of(played: &[PartyEnd], rate: Option<BitRate>, description: RunDescriptio
 /// Returns a description of the aspects that the figures cannot show.
 fn blind_spots(played: &[PartyEnd]) -> &'static str {
     if played.iter().any(|one| one.plan.own) {
-        "the frame's time on the bus is taken off; what comes back is the driver's echo of the frame, which says that it was \
-         sent, and not what a controller has received"
+        "the frame's time on the bus is subtracted; the answer is the driver's echo of the frame, which shows that it was \
+         sent, not what a controller has received"
     } else {
         "both frames' time on the bus is in a round trip"
     }

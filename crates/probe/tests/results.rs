@@ -207,7 +207,7 @@ fn errors_name_the_file_and_say_what_is_wrong() {
     );
 
     let error = read_bytes(Path::new("a.txt"), b"no parquet at all".to_vec()).unwrap_err();
-    assert!(error.to_string().contains("no Parquet file"), "{error}");
+    assert!(error.to_string().contains("not a Parquet file"), "{error}");
 
     let data = bytes(&sample(50));
     // The data of the first page, after the file's four magic bytes.

@@ -71,7 +71,7 @@ fn same_data_same_bytes_and_no_other_file() {
     }
     let error = write(&written, &data).unwrap_err().to_string();
     assert!(
-        error.contains(FILE) && error.contains("is it a folder"),
+        error.contains(FILE) && error.contains("is it a writable folder"),
         "{error}"
     );
 }
@@ -375,5 +375,5 @@ fn nothing_is_cut_or_squeezed_on_a_telephone_and_on_a_screen() {
     }
     // A page is also made without any message.
     let page = page(&empty);
-    assert!(page.contains("There is no message"));
+    assert!(page.contains("The message set is empty"));
 }

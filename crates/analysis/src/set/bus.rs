@@ -122,7 +122,7 @@ pub(super) fn node(name: &str, table: &mut TomlTable<'_>, found: &mut Diagnostic
         if let (Some(span), None) = (table.key_span(key), table.key_span(other)) {
             let message = format!("`{key}` without `{other}`");
             let hint = match other {
-                "mailboxes" => "add `mailboxes = N`: it is they that have to be filled",
+                "mailboxes" => "add `mailboxes = N`: `refill` is the time to fill one",
                 _ => "add `refill = \"20us\"`: how long it takes to fill a mailbox",
             };
             found.push(Diagnostic::error(span, message).hint(hint));

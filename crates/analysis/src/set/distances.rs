@@ -19,20 +19,20 @@ pub(super) fn times(
     for key in INSTEAD {
         // Requested, so that the key counts as known.
         if let Some(other) = table.get(key) {
-            let message = format!("`distances` and `{key}` both say when it comes");
+            let message = format!("`distances` and `{key}` both set when it comes");
             let hint = "leave one of them out";
             found.push(Diagnostic::error(other.span(), message).hint(hint));
         }
     }
     if let Some(offset) = table.get("offset") {
-        let message = "an offset beside `distances`: only events with a period have one";
+        let message = "an offset with `distances`: only events with a period have one";
         let hint = "leave it out: the message then has any phase, which is safe";
         found.push(Diagnostic::error(offset.span(), message).hint(hint));
     }
     let deadline = match table.get("deadline") {
         Some(value) => value.duration(found),
         None => {
-            let hint = "add one: `distances` have no period that could stand in its place";
+            let hint = "add one: `distances` have no period that could replace it";
             table.missing("deadline", hint, found);
             None
         }

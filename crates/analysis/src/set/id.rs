@@ -10,7 +10,7 @@ pub(super) fn parse(text: &str) -> Result<CanId, (String, String)> {
     let number = digits.then(|| u32::from_str_radix(text, 16).ok()).flatten();
     let Some(number) = number else {
         let hint = "write three hex digits for an SFF ID, eight for an EFF ID, without 0x";
-        return Err((format!("`{text}` is no ID"), hint.into()));
+        return Err((format!("`{text}` is not a valid ID"), hint.into()));
     };
     let id = match text.len() {
         3 => CanId::sff(number),
@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<CanId, (String, String)> {
         let highest = if text.len() == 3 { "7FF" } else { "1FFFFFFF" };
         (
             format!(
-                "`{text}` is no ID of {} digits: {highest} is the highest",
+                "`{text}` is not a valid ID of {} digits: {highest} is the highest",
                 text.len()
             ),
             String::new(),

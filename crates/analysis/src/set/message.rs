@@ -133,7 +133,7 @@ fn payload(table: &mut TomlTable<'_>, kind: Kind, found: &mut Diagnostics) -> Op
             Some(all)
         }
         (Some(_), Some(data)) => {
-            let message = "`len` and `data` both say the length";
+            let message = "`len` and `data` both set the length";
             found.push(Diagnostic::error(data.span, message).hint("leave `len` out"));
             None
         }

@@ -70,7 +70,7 @@ pub fn load(source: &SourceText) -> Result<MessageSet, Vec<Diagnostic>> {
             "`cangate bound SET.toml --gateway FILE` follows the messages of a set through it";
         root.wrong_file(
             key,
-            "this is a gateway file, no message set",
+            "this is a gateway file, not a message set",
             hint,
             &mut found,
         );

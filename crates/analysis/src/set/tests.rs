@@ -74,7 +74,7 @@ fn a_list_of_distances_is_a_curve() {
         ("distances = [\"5ms\"]", "needs `deadline`"),
         (
             "distances = [\"5ms\"]\ndeadline = \"1ms\"\noffset = \"1ms\"",
-            "an offset beside `distances`",
+            "an offset with `distances`",
         ),
         (
             "distances = [\"5ms\"]\ndeadline = \"1ms\"\nperiod = \"5ms\"",

@@ -64,8 +64,8 @@ pub(crate) struct Bound {
     /// Use the longest latency of these results as the most time that the gateway itself takes.
     ///
     /// `cangate bench --out` and `cangate lab measure --out` write such results: of the same
-    /// gateway, in the data path where its routes run, one frame at a time. A measured time is no
-    /// bound; the output states where it comes from.
+    /// gateway, in the data path where its routes run, one frame at a time. A measured time is not
+    /// a bound; the output states where it comes from.
     #[arg(
         long,
         value_name = "RESULTS",

@@ -50,11 +50,11 @@ Examples:
       cangate capture can0 --out - --format pcapng | wireshark -k -i -
 
 Text and pcapng are written at least once a second, Parquet every 10 seconds; what was written can be
-read after a crash. What comes from the bus waits in memory for at most 250 ms before,
+read after a crash. Before that, frames wait in memory for at most 250 ms,
 with interfaces and character devices together 400 ms.
 
 Exit status: 0: nothing was lost; 1: it could not be recorded; 2: the options are wrong; 3: frames
-were lost, the summary says how many and where; 4: standard output was closed.";
+were lost, the summary states how many and where; 4: standard output was closed.";
 
 pub(crate) const OUTPUT_HELP: &str = "The file to write; its extension selects the format";
 
@@ -81,7 +81,7 @@ pub(crate) fn written_format() -> impl TypedValueParser<Value = FileFormat> {
 pub(crate) struct FrameChoice {
     /// Record only frames with these IDs: 123, 200-2FF, 100:700, !123; can be given several times.
     ///
-    /// A frame is recorded if any of the filters lets it pass. The kernel does the filtering.
+    /// A frame is recorded if it passes any of the filters. The kernel does the filtering.
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) filter: Vec<String>,
     /// Do not record the controllers' error frames.
@@ -211,7 +211,7 @@ fn rotate(text: &str) -> Result<RotateOptions, String> {
             rotate.size = Some(size);
         } else {
             return Err(format!(
-                "`{part}` is no size and no time: write 100M, 1h, or 100M,1h"
+                "`{part}` is neither a size nor a time: write 100M, 1h, or 100M,1h"
             ));
         }
     }

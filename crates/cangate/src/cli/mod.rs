@@ -67,8 +67,8 @@ pub(crate) enum Command {
     Shm(Shm),
     /// Print the number of bits and the duration of a frame on the wire.
     Timing(Timing),
-    /// Compute how long each message of a set can take at worst, and show a case that takes as
-    /// long.
+    /// Compute the worst-case response time of each message of a set, and show a case that
+    /// reaches it.
     #[cfg(feature = "bound")]
     Bound(Box<bound::Bound>),
     /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway

@@ -49,7 +49,7 @@ Examples:
   Two machines
       cangate ping --slave can0            (on the one)
       cangate ping can0 --count 10000      (on the other)
-  How long does it take to send a frame, and to hear that it was on the bus?
+  How long does it take to send a frame, and to learn that it was on the bus?
       cangate ping --own can0 --period 0
   A histogram, and every round trip for `cangate report`
       cangate ping can0 can1 --histogram 10 --out trips.parquet

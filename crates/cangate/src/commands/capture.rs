@@ -200,11 +200,11 @@ fn losses(summary: &CaptureSummary) -> String {
         (counts.lost_ring, "the kernel's ring was full (--ring)"),
         (
             sum(|i| i.lost_device),
-            "a character device's queue was full (it has room for 64)",
+            "a character device's queue was full (it holds 64 frames)",
         ),
         (
             sum(|i| i.lost_queue),
-            "the file was too slow for the memory (--buffer)",
+            "the queue to the file was full (--buffer)",
         ),
         (sum(|i| i.lost_file), "the file could not be written"),
         (

@@ -54,8 +54,8 @@ impl GatewayChoice {
         {
             let file = file.display();
             eprintln!(
-                "warning: {file} cannot be used as it is now (`cangate check {file}` says why); the \
-                 gateway runs on with what it read before"
+                "warning: {file} cannot be used as it is now (`cangate check {file}` shows why); the \
+                 gateway keeps its previous configuration"
             );
         }
     }
@@ -104,7 +104,7 @@ fn only_socket() -> Result<PathBuf, Failure> {
     let (services, closed) = control::services(Path::new("/run"));
     let others = |folder: &Path| {
         Failure::Run(format!(
-            "only another user may look for gateways' sockets in {}: ask as root (`sudo`), as for a gateway that \
+            "no permission to look for gateways' sockets in {}: ask as root (`sudo`), as for a gateway that \
              systemd runs",
             folder.display()
         ))

@@ -106,7 +106,7 @@ fn tables_in_words(all: &[ListedTable]) -> String {
         let at = shown.interfaces.join(", ");
         text.push_str(&format!("BPF program {} at {at}\n  ", shown.program));
         let Some(table) = &shown.table else {
-            text.push_str("it cannot be read: root can, with the cangate that made it\n");
+            text.push_str("it cannot be read: run this as root, with the cangate that made it\n");
             continue;
         };
         text.push_str(&format!("gateway {}, {}\n", table.instance, state(table)));

@@ -51,14 +51,14 @@ fn data_paths(config: &gateway::config::GatewayConfig) -> String {
     let absent = gateway::run::absent_interfaces(config);
     if !absent.is_empty() {
         text.push_str(&format!(
-            "Not there now: {}. Routes in the kernel begin when their interfaces come.\n",
+            "Missing now: {}. Routes in the kernel start when their interfaces appear.\n",
             absent.join(", ")
         ));
     }
     let by_bpf = choices.iter().any(|c| c.data_path == DataPath::Bpf);
     if by_bpf && !config.options.tap {
         text.push_str(
-            "Frames that BPF takes are seen by no local program (candump) unless `tap = true`.\n",
+            "Local programs (candump) do not see frames that BPF takes, unless `tap = true`.\n",
         );
     }
     text

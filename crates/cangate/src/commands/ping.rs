@@ -105,8 +105,8 @@ fn losses(args: &Ping, played: &[PartyEnd]) -> Result<(), Failure> {
         let port = played.iter().find(|one| one.counts.unsent > 0);
         let name = port.map_or("the port", |one| one.name.as_str());
         text.push(format!(
-            "{} not sent: {name} was down, or had no room because its bus has no other node (`ip -details link \
-             show {name}` says which; `ip link set {name} up`)",
+            "{} not sent: {name} was down, or its queue was full because its bus has no other node (`ip -details link \
+             show {name}` shows which; `ip link set {name} up`)",
             frames(unsent)
         ));
     }
@@ -117,7 +117,7 @@ fn losses(args: &Ping, played: &[PartyEnd]) -> Result<(), Failure> {
         let masters = args.frames.masters;
         if masters > 1 && args.ports.len() == 1 && played.iter().any(|one| silent(&one)) {
             lost.push_str(&format!(
-                "; the slave answers as many masters as it is told: `--slave --masters {masters}`"
+                "; start the slave for this many masters: `--slave --masters {masters}`"
             ));
         }
         text.push(lost);
@@ -290,13 +290,13 @@ fn check_own(args: &Ping) -> Result<(), Failure> {
         || args.ways.transmit == TransmitBy::Ring;
     let why = match &args.ports[..] {
         [device] if device.starts_with(DEVICES) => {
-            "a character device shows nobody what it sends: give an interface"
+            "a character device has no echo of what it sends: give a CAN interface"
         }
         [_] if ring => {
             "a ring does not see the echo of what is sent: --receive read --transmit write"
         }
         [_] => return Ok(()),
-        _ => "nobody answers: give one interface",
+        _ => "there is no slave to answer: give one interface",
     };
     Err(Failure::Input(format!("--own: {why}")))
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Timing) -> Result<(), Failure> {
         })?;
         let length = wire::length(buf.view()).ok_or_else(|| {
             let what = if buf.view().id().is_err() {
-                "an error frame of a controller is no frame on the wire"
+                "an error frame of a controller is not a frame on the wire"
             } else {
                 "the length of XL frames is not calculated"
             };
@@ -97,7 +97,7 @@ fn describe(out: &mut String, f: &TimingFigures) {
     if f.padded {
         let _ = writeln!(
             out,
-            "  payload     {} bytes on the wire: no DLC says the length given, zeros fill it up",
+            "  payload     {} bytes on the wire: no DLC encodes the given length, zeros fill it up",
             f.payload_bytes
         );
     }

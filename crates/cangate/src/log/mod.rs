@@ -73,7 +73,7 @@ impl ErrorLog {
 
     /// Returns the line that reports how many lines were left out.
     fn left_out(&self, lines: u64) -> String {
-        let text = format!("{lines} lines were not written, because nobody took them in time");
+        let text = format!("dropped {lines} log lines: standard error was not read fast enough");
         let fields = serde_json::json!({ "lines": lines });
         let line = LogLine::new(SystemTime::now(), NoticeLevel::Warning, "unsaid", &text);
         self.form.line(&line.with(&fields))

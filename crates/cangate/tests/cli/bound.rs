@@ -375,7 +375,7 @@ fn a_set_is_estimated_from_a_log() {
         "distances = [\"20ms\", \"70ms\"]\ndeadline = \"35ms\"",
         "kind = \"fd\"\nbrs = true\nlen = 4",
         "# 300 on can1: 1 frames",
-        "# Left out: 1 remote, error or XL frames.\n# Left out: 1 lines that are no frames.",
+        "# Left out: 1 remote, error or XL frames.\n# Left out: 1 lines that are not frames.",
     ] {
         assert!(set.contains(words), "{words}\n{set}");
     }
@@ -443,7 +443,7 @@ fn offsets_are_counted_on_and_said() {
     let out = table(&strange);
     assert!(
         out.contains(
-            "offsets of 2 of 3 messages, in all phases; the others are taken to have any phase"
+            "offsets of 2 of 3 messages, in all phases; the others are assumed to have any phase"
         ) && out.contains("more than 2000"),
         "{out}"
     );

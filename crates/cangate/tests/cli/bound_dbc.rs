@@ -54,17 +54,17 @@ fn a_set_is_made_from_a_dbc() {
         "[buses.bodybus]\nbitrate = 250000\ndata_bitrate = 2000000\n",
         "\n[[messages]]\nid = \"100\"\nname = \"Speed\"\nnode = \"Engine\"\nperiod = \"10ms\"\nlen = 8\n",
         "# No sender: it gets a node of its own.\n[[messages]]\nid = \"18FEC9FE\"\nname = \"Diagnosis\"\nperiod = \"100ms\"\n",
-        "# No CANFD_BRS: taken without bit rate switch, which takes longest.\n[[messages]]\nid = \"300\"\n",
+        "# No CANFD_BRS: assumed without bit rate switch, which takes longest.\n[[messages]]\nid = \"300\"\n",
         "kind = \"fd\"\nbrs = false\nlen = 20\n",
         "# Sent on events (spontaneous): the period is the least time between two frames, GenMsgDelayTime.\n\
          # CHECK: also sent by Gateway. This is one sender's.\n[[messages]]\nid = \"301\"",
         "period = \"20ms\"\nlen = 4\n",
         "# LEFT OUT: 302 Alarm, line 11: it has no cycle time (GenMsgCycleTime) and no least distance (GenMsgDelayTime).\n\
          # [[messages]]\n# id = \"302\"\n",
-        "# CHECK: also sent on events (cyclicAndSpontaneous), and no GenMsgDelayTime says how often.",
+        "# CHECK: also sent on events (cyclicAndSpontaneous), and no GenMsgDelayTime states how often.",
         "# LEFT OUT: 100 Twice, line 13: line 5 has this ID already.\n",
         "# LEFT OUT: 18FEC9FF Long, line 14: its 20 bytes are sent in several frames (J1939 transport protocol)",
-        "\n# 8 messages, 3 of them left out, 2 to check.\n# VECTOR__INDEPENDENT_SIG_MSG is no message.\n",
+        "\n# 8 messages, 3 of them left out, 2 to check.\n# VECTOR__INDEPENDENT_SIG_MSG is not a message.\n",
     ] {
         assert!(set.contains(words), "{words}\n{set}");
     }
@@ -112,7 +112,7 @@ fn what_a_bound_must_not_rest_on_is_said() {
     let dbc = file(&folder, text.as_bytes());
     let set = stdout(cangate().args(["bound", "--from-dbc"]).arg(&dbc), 0);
     for words in [
-        "# CHECK: also sent on events (signal Flow: OnChange), and no GenMsgDelayTime says how often.",
+        "# CHECK: also sent on events (signal Flow: OnChange), and no GenMsgDelayTime states how often.",
         "name = \"PumpState\"\nnode = \"Pump\"\nperiod = \"20ms\"\n",
         "# Its cycle time is 100ms; that of a signal (GenSigCycleTime) is shorter.\n",
         "name = \"Slow\"\nnode = \"Pump\"\nperiod = \"50ms\"\n",
@@ -130,7 +130,7 @@ fn mistakes_of_a_dbc_have_their_places() {
     for (text, words) in [
         (
             "BO_ 1 M: 8 A\nnonsense\n",
-            "body.dbc: line 2, column 1: no statement of a DBC goes on with `nonsense`",
+            "body.dbc: line 2, column 1: no statement of a DBC continues with `nonsense`",
         ),
         (
             "BO_ 1077282361 M: 8 A\n",
@@ -139,7 +139,7 @@ fn mistakes_of_a_dbc_have_their_places() {
         ("BU_: A\n", "no message in it"),
         (
             "BO_ 1 M: 12 A\nBA_ \"GenMsgCycleTime\" BO_ 1 10;\n",
-            "M is an FD message, and no bit rate of the data phase is said: add --bitrate 500k/2M",
+            "M is an FD message, and the data bit rate is missing: add --bitrate 500k/2M",
         ),
     ] {
         let dbc = file(&folder, text.as_bytes());

@@ -266,7 +266,7 @@ fn the_gateways_own_time_comes_from_results() {
     let from = json["gateway_delay_from"].as_str().unwrap();
     assert!(from.starts_with("the longest of "), "{from}");
     let text = stdout(&mut bound(), 0);
-    assert!(text.contains("What was measured is no bound."), "{text}");
+    assert!(text.contains("A measured time is not a bound."), "{text}");
 
     let itself = bound().arg("--check").arg(&results).output().unwrap();
     assert_eq!(itself.status.code(), Some(2));

@@ -123,7 +123,7 @@ fn mistakes_are_named() {
         (
             ["in.log", "bad.dbc"],
             2,
-            "bad.dbc: line 2, column 1: no statement of a DBC goes on with `nonsense`",
+            "bad.dbc: line 2, column 1: no statement of a DBC continues with `nonsense`",
         ),
         (["in.log", "empty.dbc"], 2, "empty.dbc: no message in it"),
         (["in.log", "none.dbc"], 2, "none.dbc"),

@@ -49,7 +49,7 @@ fn own_frames_are_of_one_interface_whose_echo_can_be_seen() {
     let place = Place::new(BUS);
     let cases: [(&[&str], &str); 3] = [
         (&["can0", "can1"], "give one interface"),
-        (&["/dev/can0"], "shows nobody what it sends"),
+        (&["/dev/can0"], "has no echo of what it sends"),
         (&["can0", "--receive", "ring"], "a ring does not see"),
     ];
     for (words, why) in cases {

@@ -209,7 +209,7 @@ impl CaptureRing {
                 }
             }
             Err(errno) => self.remarks.push(format!(
-                "the kernel does not say what it has dropped: {errno}"
+                "the kernel does not report what it has dropped: {errno}"
             )),
         }
     }
@@ -250,7 +250,7 @@ impl CaptureRing {
             self.losses_by_interface(filling);
         } else {
             self.remarks.push(format!(
-                "the kernel says that it put {passed} frames into the ring, but {read} were read; \
+                "the kernel reports that it put {passed} frames into the ring, but {read} were read; \
                  please report this"
             ));
         }

@@ -119,7 +119,7 @@ pub enum LiveError {
     },
     /// The direction of frames cannot be determined.
     #[error(
-        "cannot tell received frames from sent ones ({0}): it needs CAP_BPF beside CAP_NET_RAW (run as \
+        "cannot tell received frames from sent ones ({0}): it needs CAP_BPF and CAP_NET_RAW (run as \
          root), or leave out --direction"
     )]
     NoDirection(Errno),
@@ -130,7 +130,7 @@ pub enum LiveError {
     #[error("cannot start the writer's thread: {0}")]
     Thread(std::io::Error),
     /// The writer's thread panicked.
-    #[error("the writer has ended by a mistake in cangate; please report it")]
+    #[error("the writer has ended because of a mistake in cangate; please report it")]
     Writer,
 }
 
@@ -143,10 +143,10 @@ pub(super) fn words(remark: &RecorderRemark) -> String {
         ),
         RecorderRemark::Working => "writing works again".to_owned(),
         RecorderRemark::NotRotated(why) => {
-            format!("no new file could be begun ({why}); the present one is used on")
+            format!("cannot start a new file ({why}); recording continues in the present one")
         }
         RecorderRemark::Gone => {
-            "another program has removed the file or moved it away: the record goes on in a new one"
+            "another program has removed or moved the file: recording continues in a new one"
                 .to_owned()
         }
         RecorderRemark::Triggered {
@@ -158,7 +158,7 @@ pub(super) fn words(remark: &RecorderRemark) -> String {
             format!("triggered by {by}, which extends {}", file.display())
         }
         RecorderRemark::Short(seconds) => format!(
-            "the memory holds only the last {seconds} s: ask for more with --memory, or keep less"
+            "the memory holds only the last {seconds} s: increase --memory or reduce --keep"
         ),
     }
 }

@@ -55,7 +55,7 @@ impl AscReader {
         if id.is("ErrorFrame") {
             return self.put(&FrameDraft::error(), &seen, frame);
         }
-        const ID: &str = "a hex ID, with an x behind an extended one";
+        const ID: &str = "a hex ID, with an x after an extended one";
         let id = id_of(id.text, 16).ok_or(id.wrong(ID))?;
         // A name can follow the ID, and it can be any word, even a digit.
         let plain = *words;
@@ -112,7 +112,7 @@ impl AscBody {
         };
         if !body.is_consistent() {
             let place = rest.peek().map_or(1, |word| word.column);
-            return Err(LogFault::Column(place, "as many bytes as the DLC says"));
+            return Err(LogFault::Column(place, "as many bytes as the DLC states"));
         }
         Ok(body)
     }

@@ -260,7 +260,7 @@ impl AscReader {
                 && word.text.len() == 2
                 && word.number(16).is_some()
             {
-                return Err(word.wrong("no further byte: the DLC says that all of them are there"));
+                return Err(word.wrong("no further byte: the line has all that the DLC states"));
             }
         } else {
             return Err(kind.wrong(KIND));
@@ -278,9 +278,9 @@ impl AscReader {
             id_of(number.text, 10)
         });
         said.ok_or(word.wrong(if self.base == 10 {
-            "a decimal ID, with an x behind an extended one, or a name and ID = at the end"
+            "a decimal ID, with an x after an extended one, or a name and ID = at the end"
         } else {
-            "a hex ID, with an x behind an extended one, or a name and ID = at the end"
+            "a hex ID, with an x after an extended one, or a name and ID = at the end"
         }))
     }
 

@@ -106,7 +106,7 @@ fn draft(id: CanId, format: XlFormat, mut words: LineWords<'_>) -> Result<FrameD
         draft.id = draft.id.with_rtr();
         draft.len = expected as usize;
     } else if expected != len {
-        return Err(LogFault::Column(place, "as many bytes as the DLC says"));
+        return Err(LogFault::Column(place, "as many bytes as the DLC states"));
     }
     Ok(draft)
 }

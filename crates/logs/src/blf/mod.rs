@@ -29,7 +29,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "blf",
     title: "Vector BLF",
     reading: Some(FormatReading {
-        contents: "classic and FD frames, error frames, lost events; containers packed and not",
+        contents: "classic and FD frames, error frames, lost events; packed and unpacked containers",
         recognition: FormatRecognition::Bytes(verdict),
         open: |_| FormatReader::Blocks(Box::new(BlfReader::new())),
     }),
@@ -57,9 +57,9 @@ const PIECE: usize = 32 * 1024;
 const LE: ByteOrder = ByteOrder::Little;
 
 const NO_OBJECT: LogFault =
-    LogFault::Said("no object of BLF begins here: the log is read on from the next one");
+    LogFault::Said("no object of BLF begins here: reading continues at the next one");
 const DAMAGED: LogFault =
-    LogFault::Said("a container that cannot be unpacked: the log is read on from the next one");
+    LogFault::Said("a container that cannot be unpacked: reading continues at the next one");
 const CUT: LogFault =
     LogFault::Said("the log ends within a container or an object: was it cut off?");
 const SHORT: LogFault =

@@ -82,7 +82,7 @@ impl LineReader for CsvReader {
 
 /// Reads `1712567411.25,0x123,0,0,0,2,3q0=`.
 fn python_can(cells: &mut RowCells<'_>, frame: &mut FrameBuf) -> Result<ParsedFrame, LogFault> {
-    const DATA: &str = "the payload in base64, as many bytes as the column dlc says";
+    const DATA: &str = "the payload in base64, as many bytes as the column dlc states";
     let time = cells.need("a time in seconds")?;
     let ns = seconds(time.text).ok_or(time.wrong("a time in seconds"))?;
     let id = cells.need("an ID, as in 0x123")?;

@@ -17,7 +17,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     writing: Some(FormatWriting {
         endings: &[".parquet"],
         help: "Parquet, a row for each frame",
-        omissions: "comments of a user that stand with a frame of pcapng",
+        omissions: "user comments on frames of pcapng",
         flush_every: Duration::from_secs(10),
         is_packed: true,
         has_losses: true,

@@ -23,7 +23,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     writing: Some(FormatWriting {
         endings: &[".pcapng"],
         help: "pcapng with link type 227 (CAN_SOCKETCAN)",
-        omissions: "comments of a user that stand with a frame of pcapng",
+        omissions: "user comments on frames of pcapng",
         create: |_| Ok(Box::<write::PcapngWriter>::default()),
         ..FormatWriting::APPENDED
     }),

@@ -130,7 +130,7 @@ impl FileSeal {
     /// Checks that this file is as it was written; the error is the mistake.
     fn check(file: &[u8]) -> Result<(), &'static str> {
         if !file.starts_with(b"PAR1") {
-            return Err("no Parquet file: it does not begin with PAR1");
+            return Err("not a Parquet file: it does not begin with PAR1");
         }
         let Some((rest, b"PAR1")) = file.split_last_chunk::<4>() else {
             return Err("the file is damaged or cut off: it does not end with PAR1");

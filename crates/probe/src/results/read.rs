@@ -29,7 +29,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// The file is not a Parquet file, or is cut off.
-    #[error("{path}: no Parquet file, or a damaged one: {source}", path = .path.display())]
+    #[error("{path}: not a Parquet file, or a damaged one: {source}", path = .path.display())]
     Parquet {
         /// The file.
         path: PathBuf,
@@ -128,7 +128,7 @@ fn decode(data: &Bytes) -> Result<RunResults, ReadProblem> {
 fn number<T: FromStr>(meta: &HashMap<&str, &str>, key: &str) -> Result<T, ReadProblem> {
     match meta.get(key).map(|text| text.parse()) {
         Some(Ok(n)) => Ok(n),
-        _ => content(format!("the metadata's {key} is missing or no number")),
+        _ => content(format!("the metadata's {key} is missing or not a number")),
     }
 }
 

@@ -22,7 +22,7 @@ pub struct FrameTemplate {
 /// The error for identifiers that are not a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{first:X} to {last:X} is no range of identifiers: give two of one format, the lower one first"
+    "{first:X} to {last:X} is not a range of identifiers: give two of one format, the lower one first"
 )]
 pub struct IdRangeError {
     /// The first identifier, without flags.

@@ -75,7 +75,7 @@ pub(super) fn lead(data: &BoundData) -> BoundLead {
 /// tightest one, and the parts of its bound.
 fn sentence(data: &BoundData) -> String {
     let Some((bus, worst)) = tightest(data) else {
-        return "There is no message, and so nothing that can be late.".to_owned();
+        return "The message set is empty, so no message can be late.".to_owned();
     };
     let n = all(data).count();
     let unbounded = all(data).filter(|(_, m)| m.bound.is_err()).count();
@@ -301,7 +301,7 @@ fn margin(data: &BoundData) -> Option<Tile> {
             || "none".to_owned(),
             |n| format!("{}.{:03} ×", n / 1000, n % 1000),
         ),
-        note: "as often may all messages come".to_owned(),
+        note: "message rate that keeps all deadlines".to_owned(),
         bad: margin.thousandths.is_none(),
     })
 }

@@ -119,11 +119,11 @@ fn what_can_be_missed_and_what_has_no_bound_is_counted() {
     );
     assert_eq!(
         said(&data(vec![])),
-        "There is no message, and so nothing that can be late."
+        "The message set is empty, so no message can be late."
     );
     assert_eq!(
         said(&data(vec![vec![]])),
-        "There is no message, and so nothing that can be late."
+        "The message set is empty, so no message can be late."
     );
 }
 

@@ -11,7 +11,7 @@ pub const FILE: &str = "bound.html";
 /// The page could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{path}: cannot write the page there; is it a folder where you may write, and is there room?",
+    "{path}: cannot write the page there; is it a writable folder with enough free space?",
     path = .path.display()
 )]
 pub struct Error {

@@ -20,7 +20,7 @@ pub struct WrittenRun {
 pub enum Error {
     /// A file or folder could not be made.
     #[error(
-        "{path}: cannot write the report there; is it a folder where you may write, and is there room?",
+        "{path}: cannot write the report there; is it a writable folder with enough free space?",
         path = .path.display()
     )]
     File {

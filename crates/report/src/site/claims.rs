@@ -69,7 +69,7 @@ pub(super) struct ClaimRow {
 
 /// Reads `claims.json`, or returns a description of its error.
 pub(super) fn read(text: &str) -> Result<Vec<SiteClaim>, String> {
-    serde_json::from_str(text).map_err(|error| format!("no list of claims: {error}"))
+    serde_json::from_str(text).map_err(|error| format!("not a list of claims: {error}"))
 }
 
 /// Returns the claims' figures, with the names of their claims.
@@ -130,7 +130,7 @@ mod tests {
     fn what_is_no_list_of_claims_is_refused() {
         for text in ["", "{}", "[{}]", "[{\"id\":1}]"] {
             assert!(
-                read(text).unwrap_err().starts_with("no list of claims"),
+                read(text).unwrap_err().starts_with("not a list of claims"),
                 "{text}"
             );
         }

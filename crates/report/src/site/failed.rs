@@ -26,8 +26,8 @@ pub(super) struct FailedExperiment {
 /// Reads a note, or returns a description of its error.
 pub(super) fn read(file: &ExperimentFile) -> Result<FailedExperiment, String> {
     let text = std::fs::read_to_string(&file.path).map_err(|e| format!("cannot be read: {e}"))?;
-    let note: FailureNote =
-        serde_json::from_str(&text).map_err(|e| format!("no note of a failed experiment: {e}"))?;
+    let note: FailureNote = serde_json::from_str(&text)
+        .map_err(|e| format!("not a note of a failed experiment: {e}"))?;
     Ok(FailedExperiment {
         name: file.name.clone(),
         why: note.why,

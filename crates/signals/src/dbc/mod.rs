@@ -125,7 +125,7 @@ fn grammar_error(error: &can_dbc_pest::Error<Rule>, text: &str) -> DatabaseError
     let rest: String = at.chars().skip(column.saturating_sub(1)).take(30).collect();
     let problem = match rest.trim().is_empty() {
         true => "the statement is not complete".to_owned(),
-        false => format!("no statement of a DBC goes on with `{}`", rest.trim_end()),
+        false => format!("no statement of a DBC continues with `{}`", rest.trim_end()),
     };
     DatabaseError {
         line,

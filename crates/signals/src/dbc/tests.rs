@@ -132,7 +132,7 @@ fn mistakes_have_their_places() {
         (
             "BO_ 1 M: 8 A\nnonsense here\n",
             3,
-            "goes on with `nonsense here`",
+            "continues with `nonsense here`",
         ),
         ("BO_ 1 M: 8", 2, "not complete"),
         (
@@ -145,8 +145,8 @@ fn mistakes_have_their_places() {
             3,
             "not complete",
         ),
-        ("BA_ \"x\" BO_ 5 1", 2, "goes on with"),
-        ("BA_ \"x\" BO_ 5 ;\n", 2, "goes on with"),
+        ("BA_ \"x\" BO_ 5 1", 2, "continues with"),
+        ("BA_ \"x\" BO_ 5 ;\n", 2, "continues with"),
     ] {
         let error = read(format!("VERSION \"\"\n{text}").as_bytes()).unwrap_err();
         assert_eq!(error.line, line, "{text}: {error}");

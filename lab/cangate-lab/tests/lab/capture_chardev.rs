@@ -50,7 +50,7 @@ fn a_character_device_is_recorded_as_an_interface_of_its_bus() {
     assert!(errors.contains(&"without 222#"), "{text}");
 
     let lost = &parts["lost"];
-    let error = "error: 236 frames were lost: 236: a character device's queue was full (it has room for 64)";
+    let error = "error: 236 frames were lost: 236: a character device's queue was full (it holds 64 frames)";
     assert_eq!(lost[..2], [error, "status 3"], "{text}");
     let said = &json(lost)[0];
     // The queue has room for 64.

@@ -95,8 +95,8 @@ fn nothing(all: &[AssessedBus<'_>], results: &RunResults) -> String {
     });
     let gateway: Vec<&str> = gateway.collect();
     format!(
-        "no frame could be held against a bound: the ports of the results are {}; those of the gateway file that send \
-         are {}; --port NAME=PORT says which is which",
+        "no frame could be compared with a bound: the ports of the results are {}; those of the gateway file that send \
+         are {}; assign them with --port NAME=PORT",
         results.ports.join(", "),
         gateway.join(", ")
     )

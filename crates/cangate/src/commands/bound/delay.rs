@@ -26,8 +26,8 @@ impl GatewayDelay {
         };
         if args.check.as_deref().is_some_and(|check| same(check, path)) {
             return Err(Failure::input(format!(
-                "--check and --gateway-delay-from name the same results, {}: no frame can be above a bound that has \
-                 its own longest time in it; measure the gateway's own time in another run",
+                "--check and --gateway-delay-from name the same results, {}: no frame can exceed a bound that \
+                 contains its own longest time; measure the gateway's own time in another run",
                 path.display()
             )));
         }
@@ -71,7 +71,7 @@ fn longest(results: &RunResults) -> Result<GatewayDelay, String> {
     Ok(GatewayDelay {
         ns: Some(ns),
         from: Some(format!(
-            "the longest of {count} frames of \"{}\", {}{lost}. What was measured is no bound.",
+            "the longest of {count} frames of \"{}\", {}{lost}. A measured time is not a bound.",
             description.title, description.time_base
         )),
     })
@@ -86,7 +86,7 @@ impl GatewayDelay {
                 format!("The gateway itself takes {} µs: {from}\n", micros(ns))
             }
             (None, _) => {
-                "The gateway itself is taken to need no time: --gateway-delay TIME says how much.\n"
+                "The gateway itself is assumed to need no time; --gateway-delay TIME sets it.\n"
                     .to_owned()
             }
         }

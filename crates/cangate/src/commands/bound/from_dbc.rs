@@ -42,7 +42,7 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
         && rate.data().is_none()
     {
         return Err(fail(&format!(
-            "{} is an FD message, and no bit rate of the data phase is said: add --bitrate {rate}/2M",
+            "{} is an FD message, and the data bit rate is missing: add --bitrate {rate}/2M",
             message.name
         )));
     }
@@ -82,7 +82,7 @@ fn entries(database: &MessageDatabase) -> Vec<SetEntry> {
         if message.len > dlc::CLASSIC_MAX && message.fd.is_none() || message.len > dlc::FD_MAX {
             entry.missing = match message.j1939 {
                 true => format!(
-                    "its {} bytes are sent in several frames (J1939 transport protocol), of which a DBC does not say when",
+                    "its {} bytes are sent in several frames (J1939 transport protocol), and a DBC does not state when",
                     message.len
                 ),
                 false => format!("no frame has {} bytes", message.len),
@@ -96,10 +96,10 @@ fn entries(database: &MessageDatabase) -> Vec<SetEntry> {
         }
         if let Some(fd) = message.fd {
             if !fd.is_stated {
-                entry.notes.push("FD by its length; VFrameFormat does not say so.".to_owned());
+                entry.notes.push("FD by its length; VFrameFormat does not state it.".to_owned());
             }
             if fd.brs.is_none() {
-                let words = "No CANFD_BRS: taken without bit rate switch, which takes longest.";
+                let words = "No CANFD_BRS: assumed without bit rate switch, which takes longest.";
                 entry.notes.push(words.to_owned());
             }
         }
@@ -145,7 +145,7 @@ fn when(message: &MessageDefinition) -> SetEntry {
         (Some(cycle), None) => {
             if message.is_on_event() {
                 entry.notes.push(format!(
-                    "CHECK: also sent on events ({words}), and no GenMsgDelayTime says how often. The period is its cycle time."
+                    "CHECK: also sent on events ({words}), and no GenMsgDelayTime states how often. The period is its cycle time."
                 ));
             }
             Some(cycle)
@@ -184,8 +184,8 @@ fn set(
         .collect();
     let mut text = format!(
         "# From {shown} by `cangate bound --from-dbc`: read it before you rely on it.\n\
-         # Periods are cycle times and deadlines are periods; a payload can be anything. A DBC has no jitter, and does not say in\n\
-         # which order a node sends: `mailboxes = N` in [nodes.NAME] does.\n\n[buses.{bus}]\nbitrate = {}\n",
+         # Periods are cycle times and deadlines are periods; a payload can be anything. A DBC has no jitter, and does not state\n\
+         # in which order a node sends: `mailboxes = N` in [nodes.NAME] does.\n\n[buses.{bus}]\nbitrate = {}\n",
         rate.nominal()
     );
     if let Some(data) = rate.data() {
@@ -226,7 +226,7 @@ fn set(
         "\n# {all} messages, {left_out} of them left out, {checks} to check."
     );
     if database.has_independent_signals {
-        let _ = writeln!(text, "# VECTOR__INDEPENDENT_SIG_MSG is no message.");
+        let _ = writeln!(text, "# VECTOR__INDEPENDENT_SIG_MSG is not a message.");
     }
     if left_out + checks > 0 {
         eprintln!(

@@ -118,12 +118,12 @@ impl SeenId {
 fn set(log: &LogContents, rate: BitRate) -> String {
     let mut text = String::from(
         "# Estimated from a log by `cangate bound --from-log`: read it before you rely on it.\n\
-         # A log stamps ends of frame, so jitter and distances have in them what frames waited for the bus. Deadlines are\n\
-         # periods, each message has a node of its own, and what was not seen is not here.\n",
+         # A log stamps ends of frame, so jitter and distances include the wait for the bus. Deadlines are\n\
+         # periods, each message has a node of its own, and messages that were not seen are missing.\n",
     );
     for (count, what) in [
         (log.left_out, "remote, error or XL frames"),
-        (log.bad, "lines that are no frames"),
+        (log.bad, "lines that are not frames"),
     ] {
         if count > 0 {
             let _ = writeln!(text, "# Left out: {count} {what}.");
@@ -132,7 +132,7 @@ fn set(log: &LogContents, rate: BitRate) -> String {
     if log.missing > 0 {
         let _ = writeln!(
             text,
-            "# Missing: {} frames, which the recorder lost by the log's own words. Where they were, distances look longer.",
+            "# Missing: {} frames, which the recorder lost, as the log states. Where they were, distances look longer.",
             log.missing
         );
     }

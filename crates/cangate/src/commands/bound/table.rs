@@ -20,14 +20,14 @@ pub(super) fn render(all: &[AssessedBus<'_>]) -> String {
         text.push('\n');
     }
     if all.iter().any(|found| found.spec.random_errors.is_some()) {
-        let late = "late: how probable it is at most that errors at random make a frame late; other columns are \
+        let late = "late: highest probability that errors at random make a frame late; other columns are \
                     without them.";
         let _ = writeln!(text, "{}", wrapped(late));
     }
     let legend = "Times in µs. bound: from the event to the end of the frame: jitter, a frame of lower priority on \
                   the bus, frames of the own message and queue ahead, frames of higher priority, errors, the frame \
                   itself. Not covered: error-passive nodes, overload frames, and time to fill a mailbox where no \
-                  `refill` says it.";
+                  `refill` states it.";
     let _ = writeln!(text, "{}", wrapped(legend));
     text
 }
@@ -99,7 +99,7 @@ fn nodes(text: &mut String, found: &AssessedBus<'_>) {
     }
     if assumed > 0 {
         let words = format!(
-            "{assumed} {} said to send in order of priority; `mailboxes = N` in [nodes.NAME] has it checked",
+            "{assumed} {} assumed to send in order of priority; set `mailboxes = N` in [nodes.NAME] to verify it",
             if assumed == 1 { "node is" } else { "nodes are" }
         );
         let _ = writeln!(text, "{}", wrapped(&words));
@@ -123,7 +123,7 @@ fn clock(offsets: &OffsetUse) -> String {
         format!("offsets of {given} {messages}, in all phases")
     } else {
         format!(
-            "offsets of {used} of {given} {messages}, in all phases; the others are taken to have any phase, because \
+            "offsets of {used} of {given} {messages}, in all phases; the others are assumed to have any phase, because \
              together there are more than {MOST_PHASES}"
         )
     };
@@ -276,7 +276,9 @@ fn parts(bound: &LatencyBound, before: u64) -> [String; PARTS.len()] {
 /// Describes the gateway's time, and the messages that it cannot send on.
 pub(super) fn gateway(delay: &GatewayDelay, notes: &[String]) -> String {
     let mut text = delay.sentence();
-    text.push_str("Of what it sends on, jitter is all the time until then, from the event on.\n");
+    text.push_str(
+        "For forwarded messages, jitter is all time from the event to the second release.\n",
+    );
     for note in notes {
         let _ = writeln!(text, "Left out: {note}.");
     }

@@ -157,7 +157,7 @@ fn searched(
         .any(|hop| hop.to == place && hop.delay > 0)
     {
         words.push_str(
-            "\nThe gateway takes all of its time here; a replay where it takes less shows less.",
+            "\nThe gateway takes its longest time here; a replay with a shorter one shows less.",
         );
     }
     let releases = worst.releases.iter();

@@ -159,13 +159,21 @@ fn fates(one: &PartyEnd) -> String {
     };
     parts.extend([
         (one.counts.late, "of these answered later", false),
-        (one.counts.strange, "answers that nobody waited for", false),
-        (one.counts.unsent, "given up: no room, or no bus", false),
-        (one.counts.stalled, "tried again: no room, or no bus", false),
-        (one.counts.skipped, "places of the period left out", false),
+        (one.counts.strange, "unexpected answers", false),
+        (
+            one.counts.unsent,
+            "given up (queue full or interface down)",
+            false,
+        ),
+        (
+            one.counts.stalled,
+            "send retries (queue full or interface down)",
+            false,
+        ),
+        (one.counts.skipped, "periods skipped", false),
         (
             one.answered.unanswered,
-            "not answered: no room, or no bus",
+            "not answered (queue full or interface down)",
             false,
         ),
         (one.received.overrun, "lost in the receive queue", false),

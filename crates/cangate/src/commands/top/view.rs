@@ -73,7 +73,7 @@ const HELP: &str = "\
 s         sort by the next column: file, name, in, out, errors and stopped, lost
 r         reverse the order
 /         filter by name; Enter: done, Esc: clear the filter
-p         pause the screen; the gateway goes on
+p         pause the screen; the gateway continues
 Tab       switch to the other table: ▸ marks the one that scrolls
 ↑ ↓       scroll by one row; PageUp, PageDown: by ten; Home: to the first row
 h ?       this page; any key goes back

@@ -19,7 +19,7 @@
       cg.html("span", { class: "name" }, name), cg.html("strong", {}, value), why(note))));
     cg.at("notes").hidden = !data.notes.length;
     cg.at("notes").replaceChildren(...data.notes.map((note) => cg.html("li", {}, note)));
-    cg.at("said").textContent = "A bar is the bound: from the event to the end of the frame, at worst. The upright line is the deadline, an arrow a deadline beyond the axis; red can be missed. Point at a bar, or go to it with the keys, for its figures.";
+    cg.at("said").textContent = "A bar is the bound: from the event to the end of the frame, at worst. The upright line is the deadline, an arrow a deadline beyond the axis; red can be missed. Point at a bar, or select it with the keys, for its figures.";
   };
 
   // All figures of a bus, made when they are asked for.
@@ -66,7 +66,7 @@
     const text = measured?.description.find(([name]) => name === "Configuration")?.[1];
     // Whole files are folded.
     const files = { "Message set": "The message set", "Gateway": "The gateway's configuration" };
-    const made = [...data.made.filter(([name]) => !files[name]), ["Not covered", "Error-passive nodes, overload frames, the time to fill a mailbox where no refill says it, and what other nodes send that is not in the set."]];
+    const made = [...data.made.filter(([name]) => !files[name]), ["Not covered", "Error-passive nodes, overload frames, the time to fill a mailbox where no refill states it, and messages of other nodes that are not in the set."]];
     cg.at("made").replaceChildren(cg.html("h2", {}, "How this was made"), cg.list(made, ["Command"]), ...data.made.filter(([name]) => files[name]).map(([name, text]) => cg.folded(files[name], text)),
       ...(measured ? [cg.html("h3", {}, `How ${measured.name} was made`), cg.list(measured.description.filter(([name]) => name !== "Configuration"), ["Command"])] : []),
       ...(text ? [cg.folded("Its configuration", text)] : []));

@@ -42,7 +42,7 @@
     const time = measured.time || cg.timeWords[measured.clock], others = [];
     if (measured.strange) others.push(`${cg.count(measured.strange)} frames are not of the set`);
     if (measured.unbounded) others.push(`${cg.count(measured.unbounded)} frames are of messages without a bound`);
-    const said = [`${measured.name}: ${time}.`, all.length ? "The nearest to its bound comes first." : "No frame could be held against a bound.", others.length ? `Besides, ${others.join(", and ")}.` : null];
+    const said = [`${measured.name}: ${time}.`, all.length ? "The nearest to its bound comes first." : "No frame could be compared with a bound.", others.length ? `In addition, ${others.join(", and ")}.` : null];
     const room = cg.html("div", {}), wrong = above(all);
     let shown = FIRST;
     const draw = () => {

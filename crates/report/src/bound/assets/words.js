@@ -6,7 +6,7 @@
     ["gateway", "in the gateway", "#009E73"],
     ["jitter", "from the event to the release", "#56B4E9"],
     ["lower", "a frame of lower priority, which is on the bus already", "#E69F00"],
-    ["ahead", "frames of the same message and queue that go before it", "#CC79A7"],
+    ["ahead", "frames of the same message and queue ahead of it", "#CC79A7"],
     ["pauses", "until a mailbox is filled, and frames of lower priority that begin meanwhile", "#F0E442"],
     ["higher", "frames of higher priority", "#D55E00"],
     ["errors", "error frames, and frames that were destroyed", "#000000"],
@@ -50,5 +50,5 @@
   };
 
   cg.assumed = (names) => (names.length > 6 ? `${cg.count(names.length)} nodes are` : `${names.join(", ")} ${names.length === 1 ? "is" : "are"}`)
-    + " said to send in order of priority: `mailboxes = N` in the set has it checked";
+    + " assumed to send in order of priority; set `mailboxes = N` in the message set to verify it";
 })();

@@ -11,7 +11,7 @@
   const accesses = (e) => {
     if (!e.accesses) return "not counted";
     const { frames, sum, min, max } = e.accesses;
-    return `${(sum / frames).toFixed(2)} a frame in the mean, ${min} to ${max}, counted for ${cg.count(frames)} frames`;
+    return `${(sum / frames).toFixed(2)} a frame on average, ${min} to ${max}, counted for ${cg.count(frames)} frames`;
   };
 
   const lossWords = (e, { runs, longest, unplaced, span }) => {
@@ -40,7 +40,7 @@
     if (shown !== place) return;
     const close = cg.html("button", { type: "button", onclick: () => cg.change((s) => { s.open = null; }) }, "Close");
     dialog.replaceChildren(cg.html("div", { class: "bar" }, cg.html("h2", { id: "details-name" }, e.title || e.name), close),
-      ...(details ? content(e, details) : [cg.html("p", { class: "bad" }, `data/${place}.js is not there or broken.`)]).filter(Boolean));
+      ...(details ? content(e, details) : [cg.html("p", { class: "bad" }, `data/${place}.js is missing or damaged.`)]).filter(Boolean));
     if (!dialog.open) dialog.showModal();
   };
   cg.watchDetails = () => cg.at("details").addEventListener("close", () => {

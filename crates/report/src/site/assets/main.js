@@ -38,9 +38,9 @@
     const { picks } = cg.state, shown = new Set(left);
     const button = (text, how, off) => cg.html("button", { type: "button", disabled: off, onclick: () => cg.change(how) }, text);
     const hidden = picks.filter((n) => !shown.has(n)).length;
-    let said = `All ${chosen.length} experiments that the filters leave are drawn.`;
+    let said = `Showing all ${chosen.length} experiments.`;
     if (picks.length) said = `${picks.length} ticked ${picks.length === 1 ? "experiment is" : "experiments are"} drawn${hidden ? `, ${hidden} of them not in the table below` : ""}.`;
-    else if (!chosen.length) said = "Nothing is left to draw.";
+    else if (!chosen.length) said = "No experiment passes the filters.";
     else if (chosen.length < left.length) said = `The first ${chosen.length} of ${left.length} in the table's order are drawn; tick rows to choose.`;
     cg.at("drawn").replaceChildren(said, " ", button("Tick all shown", (s) => { s.picks = [...new Set([...s.picks, ...left])]; }, !left.length), " ",
       button("Clear ticks", (s) => { s.picks = []; }, !picks.length));

@@ -132,6 +132,6 @@
     const times = [...new Set(left.map((n) => index.experiments[n].clock))].map((c) => cg.timeWords[c]);
     table.caption.textContent = left.length
       ? `${left.length} of ${index.experiments.length} experiments; times in µs (${times.join(", ")}). Tick rows to draw them; a name opens the details.`
-      : "No experiment has all of what the filters ask for.";
+      : "No experiment passes all filters.";
   };
 })();
