@@ -103,7 +103,7 @@ pub enum DriveMode {
 #[derive(thiserror::Error, Debug)]
 pub enum PlanError {
     /// The image has no plan: it is unchanged since it was built.
-    #[error("there is no gateway in this image: `cangate image` puts one in")]
+    #[error("this image contains no gateway: add one with `cangate image`")]
     Empty,
     /// The plan is too long for its slot.
     #[error("the gateway takes {size} bytes, and an image has room for {room}")]

@@ -195,7 +195,7 @@ fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<TestTa
     let program = program(workspace);
     let why = if on_path(RUNNER) {
         // Without the target, there is no program.
-        (!program.is_file()).then(|| format!("{} is not there", program.display()))
+        (!program.is_file()).then(|| format!("{} is missing", program.display()))
     } else {
         Some(format!("{RUNNER} is missing"))
     };

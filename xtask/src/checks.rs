@@ -216,7 +216,7 @@ pub(crate) fn dependencies(workspace: &Workspace) -> Result<TestTally> {
     }
     for reason in reasons {
         if !users.contains_key(reason) {
-            println!("docs/dependencies.md has an entry for {reason}, which nobody uses");
+            println!("docs/dependencies.md has an entry for {reason}, which no crate uses");
             tally.add(TestTally::failed());
         }
     }

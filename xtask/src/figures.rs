@@ -46,7 +46,9 @@ pub(crate) fn origins(workspace: &Workspace) -> Result<TestTally> {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {document}"))?;
         let all = parse(&text);
         if all.is_empty() {
-            println!("{document} does not say which version made its figures: a line `{BEGIN}…`");
+            println!(
+                "{document} does not name the version that made its figures: add a line `{BEGIN}…`"
+            );
         }
         tally.add(TestTally::check(!all.is_empty()));
         for FigureOrigin {
@@ -69,9 +71,7 @@ pub(crate) fn origins(workspace: &Workspace) -> Result<TestTally> {
                 // true.
                 None => println!("warning: {place}: this history has no commit {commit}"),
                 Some(_) if paths.is_empty() || !missing.is_empty() => {
-                    println!(
-                        "{place}: the figures depend on paths that are not there: {missing:?}"
-                    );
+                    println!("{place}: the figures depend on paths that do not exist: {missing:?}");
                 }
                 Some(changes) if changes != "0" => println!(
                     "warning: {place}: stale: {changes} commits have changed {} since {commit}",

@@ -177,7 +177,7 @@ impl GuestRun<'_> {
         let mut tally = libtest::run_as(&name, &mut exec, &log)?.tally;
         let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
         if ran < tests.len() as u64 {
-            println!("{name}: {} tests were to run, {ran} did", tests.len());
+            println!("{name}: {} tests were expected, {ran} ran", tests.len());
             tally.add(TestTally::failed());
         }
         Ok(tally)

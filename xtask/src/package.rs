@@ -241,9 +241,7 @@ fn package(workspace: &Workspace, name: &str, architecture: Architecture) -> Res
 /// Runs Debian's own checker.
 fn lintian(package: &Path) -> Result<TestTally> {
     if !on_path("lintian") {
-        println!(
-            "lintian is not here: the package is not checked by it (`apt-get install lintian`)"
-        );
+        println!("lintian is missing: it does not check the package (`apt-get install lintian`)");
         return Ok(TestTally::default());
     }
     let mut lintian = command("lintian", Path::new("/"));

@@ -41,7 +41,7 @@ pub(crate) fn check(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Te
         }
         tally.add(TestTally::check(wrong.is_empty()));
     }
-    println!("{} promises looked at", promises.len());
+    println!("{} promises checked", promises.len());
     Ok(tally)
 }
 

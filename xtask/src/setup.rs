@@ -27,19 +27,19 @@ const PROGRAMS: [SystemProgram; 7] = [
     SystemProgram {
         names: &["log2asc"],
         package: "can-utils",
-        why: "what we write as text is read by its programs",
+        why: "its programs read the text logs of the tests",
         quick: true,
     },
     SystemProgram {
         names: &["tshark"],
         package: "tshark",
-        why: "what we write as pcapng is read by Wireshark",
+        why: "Wireshark reads the pcapng logs of the tests",
         quick: false,
     },
     SystemProgram {
         names: &["promtool"],
         package: "prometheus",
-        why: "the gateway's metrics are checked and scraped by it",
+        why: "it checks and scrapes the gateway's metrics",
         quick: false,
     },
     SystemProgram {
@@ -128,7 +128,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<TestTally> {
             "       {} (pip, into target/): logs and signals are compared with theirs",
             PYTHON_PACKAGES.join(", ")
         );
-        println!("       {TAPLO} (npm, into target/): the schema of gateway.toml is tried with it");
+        println!("       {TAPLO} (npm, into target/): it tests the schema of gateway.toml");
     }
     for (program, component) in COMPONENTS {
         let there = on_path(program) && works(program);
@@ -216,7 +216,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
         output(imports.args(["-c", PYTHON_MODULES])).is_ok_and(|output| output.status.success())
     };
     if imports(&python) || imports(Path::new("python3")) {
-        println!("python-can and cantools: there");
+        println!("python-can and cantools: installed");
         return Ok(TestTally::passed());
     }
     let line = format!(

@@ -96,7 +96,7 @@ const fn stage(
 
 /// The steps in their order. docs/contributing.md has the same table, and a test compares them.
 const STEPS: [SuiteStep; 24] = [
-    quick("setup", 8, "installs missing tools, or says how"),
+    quick("setup", 8, "installs missing tools, or shows how"),
     quick("format", 2, "checks the formatting"),
     quick("structure", 1, "as `cargo xtask structure`"),
     quick(
@@ -536,7 +536,7 @@ fn ignored_tests(
     let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
     let wanted = count(binaries, which)?;
     if ran < wanted {
-        bail!("{wanted} {} tests are there, {ran} ran", which.name());
+        bail!("{wanted} {} tests exist, {ran} ran", which.name());
     }
     if wanted == 0 {
         println!("no test is marked as {}", which.name());

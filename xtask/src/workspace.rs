@@ -182,7 +182,7 @@ pub(crate) fn metadata(folder: &Path) -> Result<Value> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    serde_json::from_slice(&output.stdout).context("cargo metadata is no JSON")
+    serde_json::from_slice(&output.stdout).context("the output of cargo metadata is not valid JSON")
 }
 
 /// Returns the packages in the output of `cargo metadata`.

@@ -65,7 +65,7 @@ pub(super) fn begin(task: &BenchTask) -> Result<(), String> {
     if clock::rate() != 1_000_000_000 {
         return Err("the bench needs virtual time: a counter of 1 GHz".to_string());
     }
-    let world = BenchWorld::new(task).ok_or("the task has what is no frame")?;
+    let world = BenchWorld::new(task).ok_or("the task contains an invalid frame")?;
     TAKEN.store(clock::counter(), Relaxed);
     *WORLD.lock() = Some(world);
     Ok(())

@@ -89,7 +89,7 @@ pub(super) unsafe fn take(info: *const StartInfo) -> Result<Loaded, &'static str
     // SAFETY: by the caller's contract; the structure is in mapped memory.
     let info = unsafe { info.as_ref() }.ok_or("the loader gave no start information")?;
     if info.magic != MAGIC {
-        return Err("the loader's start information has another form than PVH's");
+        return Err("the loader's start information does not have PVH's format");
     }
     if info.version < 1 || info.memory == 0 {
         return Err("the loader's start information has no table of memory (PVH version 0)");

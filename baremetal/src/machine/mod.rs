@@ -68,7 +68,7 @@ fn run(loaded: &memory::Loaded) -> Result<(), String> {
         let [incoming, outgoing] = ports;
         let ports = [port(30, incoming)?, port(31, outgoing)?];
         let made = OnCards::new(task, ports, clock::now());
-        tester = Some(made.ok_or("the task has what is no frame")?);
+        tester = Some(made.ok_or("the task contains an invalid frame")?);
     }
     say!(
         "cangate: ready: ports: {}, routes: {}; {} of {} KiB of memory in use",
@@ -98,7 +98,7 @@ fn run(loaded: &memory::Loaded) -> Result<(), String> {
 
 fn task(module: &[u8]) -> Result<BenchTask, String> {
     serde_json::from_slice(module).map_err(|error| {
-        alloc::format!("the file beside the image is no task for its bench: {error}")
+        alloc::format!("the file beside the image is not a task for its bench: {error}")
     })
 }
 

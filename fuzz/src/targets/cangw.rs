@@ -64,7 +64,7 @@ fn run(input: &[u8]) {
         Err(found) => panic!("{}", config::render(&written, &found, false)),
     }
     let interfaces: Vec<Option<String>> = imported.interfaces.iter().cloned().map(Some).collect();
-    let script = export(&imported.routes, &interfaces).expect("can-gw can say what it said");
+    let script = export(&imported.routes, &interfaces).expect("imported rules can be exported");
     let again = import(&SourceText::new("again.sh", script.clone())).expect("export writes rules");
     assert_eq!(
         nameless(again.routes),

@@ -86,7 +86,7 @@ struct SharedArea(Arc<Mutex<FakeDriver>>);
 
 impl SharedArea {
     fn lock(&self) -> MutexGuard<'_, FakeDriver> {
-        self.0.lock().expect("nobody has panicked")
+        self.0.lock().expect("no thread has panicked")
     }
 }
 
@@ -243,7 +243,10 @@ fn receive(port: &mut Halves, driver: &SharedArea, now: u64, budget: usize, erro
         let header = received.frame.header();
         let len = received.frame.data().len();
         assert!(len == header.data_len() && header.len() <= 64);
-        assert!(errors || !header.id().is_err(), "nobody wants error frames");
+        assert!(
+            errors || !header.id().is_err(),
+            "error frames were not requested"
+        );
         frames += 1;
     });
     let report = report.expect("receiving never fails");

@@ -181,7 +181,7 @@ fn service(driver: &mut impl Controller, budget: usize, open: &mut BTreeSet<u64>
             assert!(frame.data().len() == header.data_len() && header.len() <= 64);
             assert!(
                 !header.id().is_err(),
-                "an error frame is no frame of the bus"
+                "an error frame is not a frame of the bus"
             );
             received += 1;
         }

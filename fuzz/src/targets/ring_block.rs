@@ -50,7 +50,7 @@ fn run(input: &[u8]) {
                 let _ = record.frame();
                 (record.stamp, record.bytes)
             }
-            ChunkEntry::Gap(gap) => panic!("a gap that nobody made: {gap:?}"),
+            ChunkEntry::Gap(gap) => panic!("an unexpected gap: {gap:?}"),
         })
         .collect();
     assert_eq!(found, stamps);

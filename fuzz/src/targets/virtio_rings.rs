@@ -134,7 +134,10 @@ fn run(input: &[u8]) {
                     } else {
                         feature::CLASSIC
                     };
-                    assert!(features & agreed != 0, "nobody agreed on {kind:?}");
+                    assert!(
+                        features & agreed != 0,
+                        "the sides did not agree on {kind:?}"
+                    );
                     assert!(!rtr || features & feature::RTR != 0);
                     assert!(rings.is_started() || rings.broken().is_some());
                     open.push(taken);

@@ -156,9 +156,9 @@ impl ImageOutput {
         words.truncate(3);
         words.reverse();
         Err(format!(
-            "the image {}; it last said: {}",
+            "the image {}; its last output: {}",
             if said.ended {
-                "ended before it had measured"
+                "ended before the end of its measurement"
             } else {
                 "did not end"
             },

@@ -121,8 +121,8 @@ impl Experiment {
             GatewayChoice::BaremetalIdeal => return Ok(Measurement::Image(ImageKind::Ideal)),
             GatewayChoice::Vm(_) => {
                 return Err(
-                    "what is measured of an inner machine is a round trip, how long its own frames take, or what it \
-                     receives: --task round-trip, loop or receive",
+                    "with an inner machine, round trips, its own frames or received frames can be measured: \
+                     --task round-trip, loop or receive",
                 );
             }
         }))
@@ -139,8 +139,8 @@ impl Experiment {
             }
             GatewayChoice::User(_) | GatewayChoice::Direct { irq: false } => {
                 return Err(
-                    "both ends share one processor, which the one that looks for frames without pause would not \
-                     leave to the other: a way that waits, as user:read-write or direct:irq",
+                    "both ends share one processor, and an end that polls does not leave it to the other: \
+                     choose a way that waits, such as user:read-write or direct:irq",
                 );
             }
             GatewayChoice::None
@@ -150,7 +150,7 @@ impl Experiment {
             | GatewayChoice::Bpf => {
                 return Err(
                     "a round trip is between two programs: --gateway user:RECEIVE-TRANSMIT, chardev or \
-                     direct:irq says how both receive and transmit",
+                     direct:irq sets how both receive and transmit",
                 );
             }
         }))

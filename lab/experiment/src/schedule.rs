@@ -43,13 +43,13 @@ pub enum ScheduleEvent {
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleError {
     /// It was stopped from outside.
-    #[error("stopped; the same command goes on where this one stopped")]
+    #[error("stopped; run the same command to resume")]
     Stopped,
     /// No guest can be run.
     #[error(transparent)]
     Machine(#[from] guest::Error),
     /// Results that were made are not in the folder afterwards.
-    #[error("what was made cannot be read back: {}", .0.join(", "))]
+    #[error("the new results cannot be read back: {}", .0.join(", "))]
     NotReadBack(Vec<String>),
     /// Results cannot be stored.
     #[error(transparent)]

@@ -31,8 +31,8 @@ pub enum StoreError {
     Busy(PathBuf),
     /// There is no room.
     #[error(
-        "no room left to write {path}; what is there already is kept: make room, and the same \
-         command goes on where this one stopped",
+        "no room left to write {path}; existing results are kept: make room and run \
+         the same command to resume",
         path = .0.display()
     )]
     Full(PathBuf),

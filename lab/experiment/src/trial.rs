@@ -106,7 +106,7 @@ fn results(experiment: &Experiment, mut outcome: GuestOutcome) -> Result<RunResu
         }
         None => {
             return Err(failed(
-                "the guest ended before it could say how it went".to_owned(),
+                "the guest ended before it could report a result".to_owned(),
             ));
         }
     }
@@ -153,7 +153,7 @@ mod tests {
             assert!(failed.why.contains(words), "{failed:?}");
         };
         says(&|outcome| outcome.status = Some(1), "status 1");
-        says(&|outcome| outcome.status = None, "before it could say");
+        says(&|outcome| outcome.status = None, "before it could report");
         says(&|outcome| outcome.outputs.clear(), RESULTS);
         says(&cut, "damaged");
     }

@@ -41,14 +41,12 @@ pub enum Error {
     )]
     NoCacheFolder,
     /// A text that is not a mirror's address.
-    #[error(
-        "`{0}` is not the address of a Debian mirror; give it as a line of sources.list has it"
-    )]
+    #[error("`{0}` is not the address of a Debian mirror; give it as in a line of sources.list")]
     Mirror(String),
     /// The host's apt does not use a Debian mirror.
     #[error(
         "the host's apt names no Debian mirror (looked into {} and {}); name one with --mirror or \
-         CANGATE_MIRROR, as a line of sources.list has it",
+         CANGATE_MIRROR, as in a line of sources.list",
         list.display(),
         folder.display()
     )]
@@ -122,7 +120,7 @@ pub enum Error {
     },
     /// Debian's archive has another version of QEMU.
     #[error(
-        "the lab needs QEMU {wanted}, whose virtual time its figures are from, and Debian's {suite} \
+        "the lab needs QEMU {wanted}, with which its figures were measured, and Debian's {suite} \
          has {found}"
     )]
     QemuVersion {
@@ -164,7 +162,7 @@ pub enum Error {
         tries: u32,
     },
     /// A program of the host is missing.
-    #[error("the lab needs `{tool}` {why}, and it is not there; {advice}")]
+    #[error("the lab needs `{tool}` {why}, and it is missing; {advice}")]
     Tool {
         /// The name of the program.
         tool: &'static str,
@@ -227,11 +225,9 @@ impl Error {
 
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::StorageFull => {
-            "; make room and give the same command again, it goes on where it stopped"
-        }
+        io::ErrorKind::StorageFull => "; make room and run the same command to resume",
         io::ErrorKind::PermissionDenied => {
-            "; have you the right to do that there? --cache chooses another folder"
+            "; check your permissions there, or choose another folder with --cache"
         }
         _ => "",
     }

@@ -45,10 +45,10 @@ pub enum GuestFailure {
     #[error("the guest's kernel panicked: {0}")]
     Panic(String),
     /// The guest did not end in time.
-    #[error("the guest did not end within {} s and was given up", .0.as_secs_f64())]
+    #[error("the guest did not end within {} s and was stopped", .0.as_secs_f64())]
     Timeout(Duration),
     /// [`crate::Lab::stop`] ended the guest.
-    #[error("the guest was ended because cangate ends")]
+    #[error("the guest was stopped because cangate ends")]
     Stopped,
     /// The guest's output cannot be parsed.
     #[error(transparent)]
@@ -68,7 +68,7 @@ pub enum GuestFailure {
         said: String,
     },
     /// A saved guest could not be restored.
-    #[error("the saved guest does not go on: {source}\n{said}")]
+    #[error("the saved guest cannot be resumed: {source}\n{said}")]
     NotResumed {
         /// The error of QEMU's monitor.
         source: MonitorError,
@@ -76,8 +76,6 @@ pub enum GuestFailure {
         said: String,
     },
     /// The guest switched itself off.
-    #[error(
-        "the guest switched itself off before its job was done; the end of its console says more"
-    )]
+    #[error("the guest switched itself off before its job was done; see the end of its console")]
     SwitchedOff,
 }

@@ -63,7 +63,7 @@ pub struct ImageTemplate {
 pub enum TemplateError {
     /// There is no compiler.
     #[error(
-        "an image is built with cargo, which is not here: install Rust (https://rustup.rs), then \
+        "an image is built with cargo, which is missing: install Rust (https://rustup.rs), then \
          `rustup target add {0}`"
     )]
     NoCargo(&'static str),
@@ -73,7 +73,7 @@ pub enum TemplateError {
     )]
     NoTarget(&'static str),
     /// The image does not compile: a library could not be fetched, or the compiler is too old.
-    #[error("the image cannot be built ({}); the compiler says:\n{said}", version.as_deref().unwrap_or("cargo"))]
+    #[error("the image cannot be built ({}); the compiler reports:\n{said}", version.as_deref().unwrap_or("cargo"))]
     Build {
         /// The compiler's version.
         version: Option<String>,
@@ -82,7 +82,7 @@ pub enum TemplateError {
     },
     /// Cargo wants other versions of libraries than those that were tested.
     #[error(
-        "the image is built with the libraries of cangate's own lock file only, and cargo wants others: {0}"
+        "the image is built with the libraries of cangate's own lock file only, and cargo needs others: {0}"
     )]
     Unpinned(String),
     /// A file could not be read or written.

@@ -138,7 +138,7 @@ impl DeviceEnd {
             let started = device.start(&control);
             started.map_err(|errno| fail("cannot be started", errno))?;
         }
-        let info = device.info().map_err(|e| fail("cannot be looked at", e))?;
+        let info = device.info().map_err(|e| fail("cannot be queried", e))?;
         let runs_fd = info.control.is_some_and(|c| c.data_bitrate.is_some());
         if want.fd && !runs_fd {
             return Err(SetUpError::NoFdDevice(path.to_owned()));
@@ -204,7 +204,7 @@ pub(crate) fn device_rate(path: &str) -> Result<Option<BitRate>, SetUpError> {
     let device = CharDevice::open(path)?;
     device.bit_rate().map_err(|errno| SetUpError::System {
         interface: path.to_owned(),
-        what: "cannot be looked at",
+        what: "cannot be queried",
         source: errno.into(),
     })
 }
@@ -215,7 +215,7 @@ fn socket(name: &str, options: &FrameOptions, fd: bool) -> Result<FrameSocket, S
     let look = || {
         socket.look().map_err(|errno| SetUpError::System {
             interface: name.to_owned(),
-            what: "cannot be looked at",
+            what: "cannot be queried",
             source: errno.into(),
         })
     };

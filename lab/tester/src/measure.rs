@@ -106,8 +106,8 @@ fn sent(
     {
         if lost > 0 {
             warnings.push(format!(
-                "the tester's own {side} socket lost {lost} frames for want of room: so many of \
-                 the lost ones may not be the gateway's"
+                "the tester's own {side} socket lost {lost} frames because it was full: up to \
+                 this number of the lost frames may not be the gateway's"
             ));
         }
     }
@@ -162,8 +162,8 @@ fn words(setup: &TestSetup, names: &TesterInterfaces, buses: BusTimes) -> BenchW
         }
     };
     let mut blind = vec![
-        "what the tester's own receive interrupts add, which cancels out as far as both sides \
-         add the same (cangate bench --self-check says how far)",
+        "the time that the tester's own receive interrupts add, which cancels out as far as both \
+         sides add the same (cangate bench --self-check shows how far)",
     ];
     if buses.outgoing.is_some() {
         blind.push(

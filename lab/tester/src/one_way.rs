@@ -53,7 +53,7 @@ pub fn one_way(
         let ran = run(&setup, &bench, &planned, false)?;
         if !ran.done || ran.lost > 0 {
             return Err(Error::Bench(format!(
-                "not all of {} frames left on bus {bus}, or their stamps had no room: is a node on it that acknowledges?",
+                "not all of {} frames left on bus {bus}, or their stamps did not fit: is a node on it that acknowledges?",
                 planned.len()
             )));
         }

@@ -188,15 +188,15 @@ impl TesterSockets {
         if matches!(self.receive, BusEnd::Device(_)) {
             self.remarks.push(
                 "a character device keeps 64 frames for the tester: a flood on a busy machine may overrun \
-                 them, which the result would say"
+                 them, which the result would report"
                     .to_owned(),
             );
         }
         let bytes = self.receive.receive_buffer().unwrap_or(RECEIVE_BUFFER);
         if bytes < RECEIVE_BUFFER {
             self.remarks.push(format!(
-                "the receive buffers hold some {} frames: a flood may overrun them, which the \
-                 result would say; raise net.core.rmem_max to {RECEIVE_BUFFER}, or run as root",
+                "the receive buffers hold about {} frames: a flood may overrun them, which the \
+                 result would report; raise net.core.rmem_max to {RECEIVE_BUFFER}, or run as root",
                 bytes / 800
             ));
         }
@@ -320,7 +320,7 @@ impl TesterWire for TesterSockets {
             return Err(RunFault::System {
                 interface: self.name(side).to_owned(),
                 source: std::io::Error::other(
-                    "its driver gives no hardware stamps: leave them out, for the kernel's",
+                    "its driver gives no hardware stamps: leave them out to use the kernel's",
                 ),
             });
         }

@@ -114,8 +114,8 @@ fn outcome(
     taken.played.failure = ran.failure(bench, &taken);
     if ran.lost > 0 || ran.unknown > 0 {
         warnings.push(format!(
-            "{} stamps had no room and {} were of no known kind: so many frames may count as \
-             lost that were not",
+            "{} stamps did not fit and {} were of an unknown kind: as many frames may be \
+             counted as lost although they were not",
             ran.lost, ran.unknown
         ));
     }

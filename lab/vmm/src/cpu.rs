@@ -57,7 +57,7 @@ pub(crate) fn start(
 /// Enables all features that KVM supports, as QEMU's `-cpu host`.
 fn features(kvm_file: &Kvm, cpu: &VcpuFd) -> Result<(), VmmError> {
     let all = kvm_file.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES);
-    let mut all = all.map_err(kvm("say what processor it has"))?;
+    let mut all = all.map_err(kvm("report the processor's features"))?;
     for entry in all.as_mut_slice() {
         match entry.function {
             1 => {

@@ -46,7 +46,7 @@ impl InterruptRoutes {
         messages.insert(number, message);
         let routes = KvmIrqRouting::from_entries(&entries(&messages));
         let routes = routes.map_err(|_| VmmError::Kvm {
-            what: "hold so many interrupts",
+            what: "hold this number of interrupts",
             source: std::io::ErrorKind::InvalidInput.into(),
         })?;
         self.vm

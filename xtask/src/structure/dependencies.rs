@@ -178,7 +178,7 @@ fn differences(documented: &Dependencies, actual: &Dependencies) -> Vec<String> 
     }
     for name in documented.keys().filter(|name| !actual.contains_key(*name)) {
         problems.push(format!(
-            "ARCHITECTURE.md has a row for crates/{name}, which is not there"
+            "ARCHITECTURE.md has a row for crates/{name}, which does not exist"
         ));
     }
     problems

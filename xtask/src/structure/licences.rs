@@ -34,7 +34,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
             looked_at += 1;
             if !is_named(&String::from_utf8_lossy(&bytes)) {
                 problems.push(format!(
-                    "{}: none of the first three lines says `{LINE}`",
+                    "{}: none of the first three lines contains `{LINE}`",
                     shown(workspace, &file)
                 ));
             }

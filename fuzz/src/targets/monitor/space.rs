@@ -106,7 +106,7 @@ impl ConfigModel {
                         self.mask[at + 8..at + 20].fill(0xFF);
                     }
                 }
-                other => panic!("nobody knows capability {other}"),
+                other => panic!("unknown capability {other}"),
             }
             at = self.bytes[at + 1].into();
             if at == 0 {

@@ -67,16 +67,16 @@ Examples:
       cangate bench syscalls vcan0
   On other kernels, in the lab
       cangate lab exec --kernel 6.12 -- cangate bench syscalls vcan0
-  On a bus, with an ID that disturbs nobody; another node must acknowledge the frames
+  On a bus, with an ID that disturbs no other node; another node must acknowledge the frames
       cangate bench syscalls can0 --id 7FF
 
 The table has for each way:
-  frame   what each further frame costs (slope of the line through all bursts)
-  call    what a burst costs beside its frames (where the line begins)
+  frame   cost of each further frame (slope of the line through all bursts)
+  call    cost of a burst in addition to its frames (where the line begins)
   alone   a burst of one frame
-  off     how far the burst farthest from the line is from it
+  off     largest distance of a burst from the line
   ratio   the cost of a frame divided by that of read, or of write
-A way that this kernel or this interface does not have is a line that says why.
+For a way that this kernel or this interface does not have, the line gives the reason.
 
 Exit status: 0: measured, even if ways are missing; 1: the measurement failed; 2: the options or the
 interface are wrong.";

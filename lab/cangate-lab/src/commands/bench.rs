@@ -140,10 +140,10 @@ fn log(path: &Path) -> Result<Vec<(Nanos, Frame)>, Failure> {
         .count();
     for (n, what) in [
         (bad, "lines without a classic or FD frame"),
-        (short as u64, "frames with no room for a number"),
+        (short as u64, "frames that cannot hold a number"),
     ] {
         if n > 0 {
-            eprintln!("warning: {}: {n} {what} are left out", path.display());
+            eprintln!("warning: {}: {n} {what} are skipped", path.display());
         }
     }
     Ok(frames)

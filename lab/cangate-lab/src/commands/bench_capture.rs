@@ -169,11 +169,13 @@ fn counted(path: &Path) -> Result<u64, Failure> {
 fn written(said: &Path) -> Result<u64, Failure> {
     let text = fs::read_to_string(said).map_err(|error| Failure::file("read", said, &error))?;
     let json: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::Run(format!("what cangate said: {error}")))?;
+        .map_err(|error| Failure::Run(format!("the output of cangate: {error}")))?;
     let frames = json
         .pointer("/written/frames")
         .and_then(serde_json::Value::as_u64);
-    frames.ok_or_else(|| Failure::Run("cangate did not say what it wrote".to_owned()))
+    frames.ok_or_else(|| {
+        Failure::Run("cangate did not report the number of written frames".to_owned())
+    })
 }
 
 /// Best effort: a file that does not exist need not be removed.

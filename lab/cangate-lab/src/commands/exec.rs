@@ -86,7 +86,7 @@ pub(super) fn end(outcome: &GuestOutcome) -> Result<(), Failure> {
     match outcome.status {
         Some(0) => Ok(()),
         Some(status) => Err(Failure::Status(u8::try_from(status).unwrap_or(255))),
-        None => Err(Failure::Run("the guest gave no exit status".to_owned())),
+        None => Err(Failure::Run("the guest reported no exit status".to_owned())),
     }
 }
 
@@ -136,7 +136,7 @@ fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
     };
     if name.is_empty() || name.contains('/') || name == "." || name == ".." {
         return Err(wrong(
-            "the name after = is that of a file, without a folder",
+            "the name after = must be a file name without a folder",
         ));
     }
     if let Err(error) = std::fs::metadata(&path) {

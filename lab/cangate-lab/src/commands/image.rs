@@ -50,7 +50,7 @@ fn folder() -> Result<PathBuf, Failure> {
         .or_else(|| Some(of("HOME")?.join(".cache")))
         .map(|folder| folder.join("cangate/image"))
         .ok_or_else(|| {
-            let text = "there is no place to build an image in: set HOME or XDG_CACHE_HOME";
+            let text = "no folder is known in which to build an image: set HOME or XDG_CACHE_HOME";
             Failure::Run(text.to_owned())
         })
 }

@@ -138,7 +138,7 @@ fn own_frames(results: &RunResults, row: &str) -> String {
     let mean = sum as f64 / all.len().max(1) as f64 / 1e3;
     let bus = round_trip::own_frame(results).map_or_else(String::new, |ns| {
         format!(
-            "  the first frame on the bus, which is taken off: {}\n",
+            "  the first frame on the bus, which is subtracted: {}\n",
             micros(ns)
         )
     });
@@ -148,7 +148,7 @@ fn own_frames(results: &RunResults, row: &str) -> String {
 /// Formats the numbers of frames that a program received.
 fn received(results: &RunResults) -> String {
     let Some(said) = receiving(results) else {
-        return "the results do not contain what was received\n".to_owned();
+        return "the results do not contain the received frames\n".to_owned();
     };
     let exits: Vec<String> = said
         .exits
@@ -162,7 +162,7 @@ fn received(results: &RunResults) -> String {
     };
     format!(
         "{} frames on the bus, which was busy for {:.1} % of the time; the processor was idle for {:.1} %\n\
-         of these had the controller's driver {}, the machine's interface {}, the program {}\n{exits}",
+         of these, the controller's driver had {}, the machine's interface {}, the program {}\n{exits}",
         said.bus, said.load, said.idle, said.owner, said.machine, said.program
     )
 }
@@ -233,7 +233,7 @@ fn words(
         text.push_str(&format!(
             "KVM's counts {}: {}\n",
             if experiment.task == ExperimentTask::Loop {
-                "a frame (sent, and heard of)"
+                "a frame (sent and received back)"
             } else {
                 "a round trip (two frames)"
             },

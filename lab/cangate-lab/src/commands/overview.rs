@@ -96,7 +96,7 @@ impl<'e> RunOverview<'e> {
                 self.has_ended(n, false, None);
             }
             ScheduleEvent::Again(n, why) => {
-                self.line(&format!("{}: made again: {why}", self.name(n)));
+                self.line(&format!("{}: run again: {why}", self.name(n)));
             }
             ScheduleEvent::Started(n) => {
                 self.announce();
@@ -180,8 +180,8 @@ impl<'e> RunOverview<'e> {
             "experiments"
         };
         let mut text = match self.ended {
-            0 => format!("{all} {what} to make"),
-            _ => format!("{todo} of {all} {what} to make"),
+            0 => format!("{all} {what} to run"),
+            _ => format!("{todo} of {all} {what} to run"),
         };
         if all > 1 {
             text.push_str(&format!(", {} at a time", self.left.jobs.min(todo)));
@@ -207,7 +207,7 @@ impl<'e> RunOverview<'e> {
         self.left.before += self.experiments.len();
         if !self.failures.is_empty() {
             eprintln!(
-                "failed: {} (their consoles are in {}/*.failed.json; --retry-failed makes them again)",
+                "failed: {} (their consoles are in {}/*.failed.json; --retry-failed runs them again)",
                 self.failures.len(),
                 dir.display()
             );

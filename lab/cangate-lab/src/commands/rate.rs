@@ -48,9 +48,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let rate = match search.end() {
         Some(Ok(rate)) => rate,
         Some(Err(failed)) => {
-            return Err(Failure::Run(format!("a try failed: {}", failed.why)));
+            return Err(Failure::Run(format!("an attempt failed: {}", failed.why)));
         }
-        None => return Err(Failure::Run("the search did not come to an end".to_owned())),
+        None => return Err(Failure::Run("the search did not finish".to_owned())),
     };
     let text = if args.json {
         json(search, rate)?
@@ -146,7 +146,7 @@ fn text(search: &RateSearch, rate: &SearchedRate) -> String {
              board:N) the gateway is the bound.\n"
                 .to_owned()
         }
-        (RateLimitedBy::None, _) => "no rate is without loss\n".to_owned(),
+        (RateLimitedBy::None, _) => "no rate without loss was found\n".to_owned(),
         (RateLimitedBy::Gateway, failed) => {
             let least = failed.as_ref().map_or(String::new(), |f| {
                 format!("; at {:.1} {}", f.frames_per_s, fate(f))

@@ -36,9 +36,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     }
     let named = args.claims.iter().filter(|name| *name != LIST_CLAIMS);
     let claims = select(&named.cloned().collect::<Vec<_>>()).map_err(|wrong| {
-        Failure::Input(format!(
-            "{wrong}; `--claims list` says what each of them is"
-        ))
+        Failure::Input(format!("{wrong}; `--claims list` describes each claim"))
     })?;
     let claims = wanted(claims);
     if claims.is_empty() {
@@ -117,7 +115,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
         out.write_all(text(&rows).as_bytes())?;
         writeln!(
             out,
-            "\n{} experiments made, {} were there, {} failed, in {}",
+            "\n{} experiments run, {} existed already, {} failed, in {}",
             tally.made,
             tally.kept,
             tally.failed,

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     let tally = tally.map_err(Failure::run)?;
     writeln!(
         std::io::stdout(),
-        "{}: {} made, {} were there, {} failed; results in {}",
+        "{}: {} run, {} existed already, {} failed; results in {}",
         matrix.title,
         tally.made,
         tally.kept,

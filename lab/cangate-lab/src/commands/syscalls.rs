@@ -10,9 +10,9 @@ use tester::syscalls::{BurstError, SyscallResults, WayDirection, WayRow, measure
 
 /// The additional costs of a way to send.
 const VIRTUAL: &str =
-    "sending has the delivery to the other socket in it; frames take no time on this interface";
+    "sending includes the delivery to the other socket; frames take no time on this interface";
 const REAL: &str =
-    "sending has the driver in it, and the interrupts that come meanwhile; frames go on the bus";
+    "sending includes the driver and the interrupts that come meanwhile; frames go on the bus";
 
 /// Times the ways to receive and to send.
 pub(crate) fn run(args: &Syscalls) -> Result<(), Failure> {

@@ -117,7 +117,7 @@ fn a_rate_of_what_there_is_not_is_refused() {
         ),
         (
             &["--gateway", "bpf", "--hops", "2"],
-            "--gateway bpf --hops 2: what BPF puts into a vcan",
+            "--gateway bpf --hops 2: frames that BPF puts into a vcan",
         ),
         (&["--traffic", "flood"], "unexpected argument '--traffic'"),
     ] {

@@ -282,7 +282,9 @@ fn the_serial_line_answers_and_says_what_is_wrong() {
             ..ImagePlan::default()
         }
     };
-    assert!(says(None, &[]).contains("there is no gateway in this image: `cangate image`"));
+    assert!(
+        says(None, &[]).contains("this image contains no gateway: add one with `cangate image`")
+    );
     let missing = says(Some(&card(9)), &[]);
     assert!(
         missing.contains("port a: there is no PCI card 0000:00:09.0: cards that cangate can drive are at 0000:00:04.0"),

@@ -190,8 +190,8 @@ fn a_matrix_is_made_once_and_listed() {
         String::from_utf8(output.stdout).unwrap()
     };
     // The two and their floor.
-    assert!(run().contains("3 made, 0 were there, 0 failed"));
-    assert!(run().contains("0 made, 3 were there, 0 failed"));
+    assert!(run().contains("3 run, 0 existed already, 0 failed"));
+    assert!(run().contains("0 run, 3 existed already, 0 failed"));
     let listed = cangate(&["lab", "list", out.to_str().unwrap()])
         .output()
         .unwrap();

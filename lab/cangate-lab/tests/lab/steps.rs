@@ -59,7 +59,7 @@ fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
     };
     let said = run("2");
     let lines: Vec<&str> = said.iter().map(String::as_str).collect();
-    let all = at(&lines, "5 experiments to make, 2 at a time");
+    let all = at(&lines, "5 experiments to run, 2 at a time");
     let begins = at(
         &lines,
         "1 of 5 begins: 6.1_kvaser_cangw_oneatatime_none_4B_20f, 20 frames",
@@ -83,6 +83,6 @@ fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
     let lines: Vec<&str> = said.iter().map(String::as_str).collect();
     at(
         &lines,
-        "1 of 5 experiments to make, 1 at a time; 4 have results",
+        "1 of 5 experiments to run, 1 at a time; 4 have results",
     );
 }

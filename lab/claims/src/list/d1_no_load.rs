@@ -17,7 +17,7 @@ const D1: Claim = Claim {
     id: "D1",
     origin: ClaimOrigin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 2")]),
     claim: "On an idle machine, a driver that presents controllers as character devices costs less than SocketCAN",
-    figure: "worst 209 against 284, besides 241 on the bus",
+    figure: "worst 209 against 284, in addition to 241 on the bus",
     criterion: "median and worst case of the overhead (round trip less both frames' time on the bus) are \
         smaller for character devices; in the full run on 6.1 and on 6.1-rt",
     needs: |extent, _| both(extent),

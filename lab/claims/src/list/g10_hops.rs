@@ -177,7 +177,7 @@ fn figure() -> FigurePlan {
             StatedValue::at("one interface", 5.0, 44.0, FigureKind::Value, SOURCE),
             StatedValue::at("two in a chain", 4.0, 28.0, FigureKind::Value, SOURCE),
         ],
-        note: "the paper says 11 and 14 a hop",
+        note: "the paper states 11 and 14 a hop",
     }
 }
 

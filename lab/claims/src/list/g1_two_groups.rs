@@ -104,7 +104,7 @@ fn with_ticks(
     met: f64,
 ) -> Result<String, MissingEvidence> {
     if extent == Extent::Quick {
-        return Ok("the full run measures where it goes on (nohz=off)".to_owned());
+        return Ok("the full run measures with a timer that never stops (nohz=off)".to_owned());
     }
     let e = ticking(extent);
     let profile = evidence.profile(&e)?;

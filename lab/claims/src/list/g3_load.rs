@@ -82,7 +82,7 @@ fn figure() -> FigurePlan {
         source: SOURCE,
     };
     FigurePlan {
-        title: "Latency beside loads",
+        title: "Latency under load",
         form: FigureForm::Bars,
         x: axis("load of the gateway", ""),
         y: LATENCY,

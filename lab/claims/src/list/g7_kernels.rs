@@ -140,7 +140,7 @@ fn figure() -> FigurePlan {
             stated("2.6.33-rt", 100.0),
             stated("3.0-rt", 32.0),
         ],
-        note: "the paper says differences only: +10 from 2.6.33 to 2.6.36, +2 to 3.0, rt +100 and +20",
+        note: "the paper states differences only: +10 from 2.6.33 to 2.6.36, +2 to 3.0, rt +100 and +20",
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const CLAIMS: &[Claim] = &[O26];
 const O26: Claim = Claim {
     id: "O26",
     origin: ClaimOrigin::Bound("bound of worst cases"),
-    claim: "In floods, under load and with a set of 40 messages, no frame takes longer than `cangate bound` says",
+    claim: "In floods, under load and with a set of 40 messages, no frame takes longer than the bound of `cangate bound`",
     figure: "measured ≤ bound",
     criterion: "each latency ≤ the gateway's own time + the bound of what a frame waits in its node on the outgoing \
         bus, of which the driver lets all buffers become empty once in 382 frames. The own time is the longest latency of another \

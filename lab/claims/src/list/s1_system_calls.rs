@@ -93,7 +93,7 @@ fn judge(
     conditions.add(
         off <= 10.0,
         format!(
-            "{} frames take within {off:.1} % of what a straight line says",
+            "{} frames take within {off:.1} % of a straight line",
             last.frames
         ),
     );

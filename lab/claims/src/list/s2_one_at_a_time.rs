@@ -126,7 +126,7 @@ fn figure() -> FigurePlan {
         y: LATENCY,
         of: |evidence, e| latency(evidence, e, "", name(way(&e.gateway))),
         paper,
-        note: "the paper says ≈180 of all ways that block and ≈100 of all that wait busily",
+        note: "the paper states ≈180 for all ways that block and ≈100 for all that wait busily",
     }
 }
 

@@ -137,7 +137,7 @@ fn figure() -> FigurePlan {
             stated(ReceiveChoice::Ring, TransmitChoice::Ring, 120.0),
             stated(ReceiveChoice::Recvmmsg, TransmitChoice::Sendmmsg, 120.0),
         ],
-        note: "the paper says 150 to 155 of read*-write, and of rings and mmsg that they lose nothing at its shortest period, 120",
+        note: "the paper states 150 to 155 for read*-write, and that rings and mmsg lose nothing at its shortest period, 120",
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) const CLAIMS: &[Claim] = &[V1, V2, V3, V4, O18, O19, O20, O21, O25];
 const V1: Claim = Claim {
     id: "V1",
     origin: ClaimOrigin::Papers(&[(Paper::Virtualization2015, "§5.1, Figure 4")]),
-    claim: "Natively, sending and receiving cost little beside the frame's time on the bus",
+    claim: "Natively, sending and receiving cost little compared with the frame's time on the bus",
     figure: "send 8, receive 11.5",
     criterion: "half of the native round trip, less the frame's time on the bus (8 bytes, median), is at most half of that time",
     needs: |extent, _| vec![over(extent, PLAIN, Nesting::Native, LONGEST)],
@@ -217,7 +217,7 @@ fn native(
     conditions.add(
         both_ways * 2 <= frame,
         format!(
-            "sending and receiving take {} beside {} on the bus",
+            "sending and receiving take {} in addition to {} on the bus",
             us(both_ways),
             us(frame)
         ),
@@ -326,7 +326,7 @@ fn under_a_frame(
         conditions.add(
             added < frame,
             format!(
-                "what vm:{way} adds is {} beside a frame's {} on the bus",
+                "vm:{way} adds {} to a frame's {} on the bus",
                 us(added),
                 us(frame)
             ),

@@ -106,7 +106,7 @@ impl FromStr for HopChoice {
             _ => {
                 return Err(WordError::new(
                     format!("`{interfaces}` is not a number of virtual interfaces"),
-                    "write N for one, N:2 for two in a chain, and :vxcan behind it for pairs of \
+                    "write N for one, N:2 for two in a chain; append :vxcan for pairs of \
                      vxcan",
                 ));
             }

@@ -69,7 +69,7 @@ pub enum LogError {
     },
     /// The gateway's single route takes one kind of frame.
     #[error(
-        "frame {index} ({frame}) is not of the kind of those before it: a played log is classic \
+        "frame {index} ({frame}) is not of the same kind as those before it: a played log is classic \
          or FD"
     )]
     Mixed {
@@ -257,7 +257,7 @@ impl FromStr for LogTraffic {
             }),
             _ => Err(WordError::new(
                 format!("`{word}` is not a log's name with its checksum"),
-                "`cangate lab measure --log FILE` plays a log; elsewhere there is only `none`",
+                "`cangate lab measure --log FILE` plays a log; elsewhere the only value is `none`",
             )),
         }
     }

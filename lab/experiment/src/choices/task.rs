@@ -9,7 +9,7 @@ plain_words! {
         /// The latency of a gateway between two buses.
         Gateway = "gateway",
         /// Two programs on two controllers of one bus ask and answer each other, as `cangate ping`
-        /// does; --gateway says by which ways both receive and transmit.
+        /// does; --gateway sets the ways by which both receive and transmit.
         ///
         /// This is what canping does (drivers-2009 §3.1).
         RoundTrip = "round-trip",

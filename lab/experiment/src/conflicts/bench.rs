@@ -38,7 +38,7 @@ impl Conflicts<'_> {
         self.refuse(
             !e.log.is_at_hand(),
             &[Setting::Log],
-            "the frames of this log are not known, only its name: `cangate lab measure --log FILE` plays a log",
+            "only the name of this log is known, not its frames: `cangate lab measure --log FILE` plays a log",
         );
         self.refuse(
             e.bench != BenchKind::Timed,

@@ -43,7 +43,7 @@ impl Conflicts<'_> {
                  interface: --gateway cangw, or --hops N:vxcan"
             }
             GatewayUnderTest::Bpf => {
-                "what BPF puts into a vcan interface does not come back; it does through a pair: \
+                "frames that BPF puts into a vcan interface do not come back; through a pair they do: \
                  --hops N:vxcan"
             }
             GatewayUnderTest::Mapped | GatewayUnderTest::Chardev => {
@@ -65,7 +65,7 @@ impl Conflicts<'_> {
         self.refuse(
             e.gateway.by_rules() && e.filters.count() > Some(MOST_FILTERS),
             &[Setting::Gateway, Setting::Filters],
-            "can-gw compares each new rule with all that are there, which takes hours for this \
+            "can-gw compares each new rule with all existing rules, which takes hours for this \
              number: at most 2048, or --gateway bpf or user:read-write",
         );
         self.changes();
@@ -152,7 +152,7 @@ impl Conflicts<'_> {
         self.refuse(
             e.hops != HopChoice::NONE,
             &[Setting::Gateway, Setting::Hops],
-            "hops go through virtual interfaces, and these ports are no interfaces",
+            "hops go through virtual interfaces, and these ports are not interfaces",
         );
     }
 

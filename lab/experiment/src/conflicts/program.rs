@@ -52,7 +52,7 @@ impl Conflicts<'_> {
             self.refuse(
                 e.machines > 1,
                 &[Setting::Machines, Setting::Task],
-                "it is measured of one machine that has the controller for itself: --machines 1",
+                "only one machine, with the controller to itself, can be measured: --machines 1",
             );
             self.refuse(
                 program.way.is_card(),
@@ -64,7 +64,7 @@ impl Conflicts<'_> {
         self.refuse(
             !matches!(e.kernel, Kernel::V6_1 | Kernel::V6_12 | Kernel::V7_3),
             &[Setting::Kernel, Setting::Gateway],
-            "inner machines have been tried on the kernels 6.1, 6.12 and 7.3",
+            "inner machines have been tested on the kernels 6.1, 6.12 and 7.3",
         );
         let settings = [
             (e.load != MachineLoad::None, Setting::Load),
@@ -123,7 +123,7 @@ impl Conflicts<'_> {
         self.refuse_each(
             settings.map(|(is_set, setting)| (is_set && e.machines == 1, setting)),
             Setting::Machines,
-            "this option configures the machines beside the one that asks: set --machines 2 to 8",
+            "this option configures machines other than the one that asks: set --machines 2 to 8",
         );
         self.refuse(
             e.order == MachineOrder::Fifo && e.gateway == GatewayChoice::Vm(Nesting::Function),

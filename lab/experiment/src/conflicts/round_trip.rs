@@ -34,7 +34,7 @@ impl Conflicts<'_> {
         self.refuse(
             e.priority == Priority::Softirq,
             &[Setting::Priority, Setting::Task],
-            "ksoftirqd's priority is a matter of gateways: gateway or ordinary",
+            "ksoftirqd's priority is for the task gateway only: gateway or ordinary",
         );
         self.programs();
     }

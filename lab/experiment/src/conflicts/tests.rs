@@ -84,7 +84,7 @@ fn what_does_not_go_together_is_refused_by_name() {
         (S::Load, "cpu", "no operating system"),
         (S::Boot, "nohz=off", "no operating system"),
         (S::Task, "round-trip", "no operating system"),
-        (S::Hops, "1", "no interfaces"),
+        (S::Hops, "1", "not interfaces"),
         (S::Filters, "eff:4096", "at most 2048"),
     ] {
         let words: Vec<_> = image.into_iter().chain([(setting, word)]).collect();

@@ -196,7 +196,7 @@ pub(super) fn idle() -> Result<Duration, MeasureError> {
     let seconds = text.split_whitespace().nth(1).and_then(|s| s.parse().ok());
     seconds
         .and_then(|s| Duration::try_from_secs_f64(s).ok())
-        .ok_or_else(|| MeasureError::Run(format!("{PATH} says `{text}`")))
+        .ok_or_else(|| MeasureError::Run(format!("{PATH} contains `{text}`, without an idle time")))
 }
 
 /// Senders that are sending.
@@ -345,7 +345,7 @@ pub(super) fn silence() -> Result<(), MeasureError> {
         before = now;
     }
     Err(MeasureError::Run(format!(
-        "machines that were told to be silent still send after {} s",
+        "machines still send {} s after they were stopped",
         (QUIET * LOOKS).as_secs()
     )))
 }

@@ -15,10 +15,10 @@ pub enum CountsError {
     #[error("the gateway's counters lack {0}")]
     Lack(&'static str),
     /// The output of tc for an interface's queue is not JSON of the expected form.
-    #[error("what tc says of the queue of {0} cannot be read")]
+    #[error("the output of tc for the queue of {0} cannot be read")]
     Queue(&'static str, #[source] serde_json::Error),
     /// The routes are not in the expected place.
-    #[error("the gateway has nothing in the kernel")]
+    #[error("the gateway has no routes in the kernel")]
     NotInKernel,
 }
 
@@ -138,7 +138,7 @@ impl GatewayCounts {
         self.handled = 0;
         for port in json["ports"].as_array().ok_or(CountsError::Lack("ports"))? {
             // With hops, frames that come out of a virtual interface are taken once more.
-            self.handled += number(&port["received"], "what was received")?;
+            self.handled += number(&port["received"], "the received frames")?;
             self.overrun += number(&port["rx"]["overrun"], "overruns")?;
             self.dropped += number(&port["fates"]["refused"], "refused frames")?;
         }
@@ -157,11 +157,11 @@ impl GatewayCounts {
             match port["name"].as_str() {
                 Some(INCOMING) => {
                     let received = number(&port["received"]);
-                    self.received = received.ok_or(CountsError::Lack("what was received"))?;
+                    self.received = received.ok_or(CountsError::Lack("the received frames"))?;
                 }
                 Some(OUTGOING) => {
                     let sent = number(&port["tx"]["sent"]);
-                    self.sent = sent.ok_or(CountsError::Lack("what was sent"))?;
+                    self.sent = sent.ok_or(CountsError::Lack("the sent frames"))?;
                 }
                 _ => {}
             }

@@ -38,7 +38,7 @@ pub enum MeasureError {
     #[error(transparent)]
     Inner(#[from] guest::inner::InnerError),
     /// The gateway ended on its own.
-    #[error("the gateway did not stay: {0}")]
+    #[error("the gateway ended early: {0}")]
     GatewayEnded(EndedProgram),
     /// The gateway does not answer.
     #[error("the gateway does not answer within {} s", .0.as_secs())]
@@ -47,7 +47,7 @@ pub enum MeasureError {
     #[error("cannot ask the gateway by its control socket")]
     Control(#[source] io::Error),
     /// The load ended on its own.
-    #[error("the load did not stay: {0}")]
+    #[error("the load ended early: {0}")]
     LoadEnded(EndedProgram),
     /// A thread of the kernel is missing.
     #[error("the kernel has no thread {0}")]
@@ -59,7 +59,7 @@ pub enum MeasureError {
     #[error(transparent)]
     Counts(#[from] CountsError),
     /// The number of rules or routes differs from the number added.
-    #[error("the gateway has {there} {what}, and {given} were put in")]
+    #[error("the gateway has {there} {what}, and {given} were added")]
     Missing {
         /// Rules or routes.
         what: &'static str,
@@ -98,6 +98,6 @@ pub enum MeasureError {
     #[error(transparent)]
     Results(#[from] probe::results::WriteError),
     /// The host does not accept the results.
-    #[error("the host does not take the results")]
+    #[error("the host does not accept the results")]
     Host(#[source] io::Error),
 }

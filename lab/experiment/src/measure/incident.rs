@@ -62,7 +62,10 @@ fn said(what: &str, text: &str) -> MeasureError {
 fn victim(senders: &mut [LoadSender]) -> Result<&mut OtherMachine, MeasureError> {
     match senders.get_mut(VICTIM) {
         Some(LoadSender::Inside(other)) => Ok(other),
-        _ => Err(said("no machine is there to which it could happen", "")),
+        _ => Err(said(
+            "no machine exists to which the incident could happen",
+            "",
+        )),
     }
 }
 

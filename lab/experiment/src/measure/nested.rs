@@ -140,8 +140,8 @@ impl NestedProgram {
         description.blind_spots.push_str(blind_spots(experiment));
         if inside {
             description.blind_spots.push_str(
-                "; an exit costs what KVM does for it: what hardware takes for it, and for caches and TLBs that are \
-                 refilled, is not in it; the inner machine, its monitor and all others share one processor",
+                "; the cost of an exit is KVM's work for it, without the time of the hardware and of refilling caches \
+                 and TLBs; the inner machine, its monitor and all others share one processor",
             );
         }
         let mut bytes = Vec::new();

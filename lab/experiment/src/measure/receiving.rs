@@ -129,9 +129,9 @@ impl SharingPeer {
         std::thread::sleep(PAUSE);
         let said = self.in_machine(&["sh", "-c", END, "sh"])?;
         let said: serde_json::Value = serde_json::from_str(&said)?;
-        let program = said["received"]
-            .as_u64()
-            .ok_or_else(|| MeasureError::Run(format!("the program that receives says `{said}`")))?;
+        let program = said["received"].as_u64().ok_or_else(|| {
+            MeasureError::Run(format!("the output of the receiving program is `{said}`"))
+        })?;
         let log = match &mut self.sharing.machine {
             Some(machine) => machine.read(RECEIVED)?,
             None => std::fs::read(RECEIVED).map_err(super::gateway::file("read", RECEIVED))?,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The agent was started outside of a guest.
-    #[error("lab agent is for the inside of a guest, which `cangate lab exec` boots")]
+    #[error("lab agent runs only inside a guest, which `cangate lab exec` boots")]
     NotAGuest,
     /// The machine does not switch itself off.
     #[error("the machine does not switch itself off")]
@@ -35,7 +35,7 @@ pub enum AgentError {
         source: io::Error,
     },
     /// The kernel provides no random numbers.
-    #[error("there are no random numbers")]
+    #[error("no random numbers are available")]
     Randomness(#[source] io::Error),
     /// Something did not appear in time.
     #[error("{0} does not appear")]
@@ -63,13 +63,13 @@ pub enum AgentError {
         text: String,
     },
     /// The Ethernet cards are not there.
-    #[error("there are not two Ethernet cards")]
+    #[error("two Ethernet cards are required")]
     Ethernet,
     /// The machine could not be stopped to be saved.
     #[error("the machine cannot be stopped")]
     Pause(#[source] io::Error),
     /// The host's file takes no more output.
-    #[error("the host takes no output")]
+    #[error("the host accepts no output")]
     Host(#[source] io::Error),
     /// The job cannot be read.
     #[error("the job cannot be read")]

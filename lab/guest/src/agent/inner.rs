@@ -54,7 +54,7 @@ pub(super) fn serve() -> Result<(), AgentError> {
             let Some(request) = InnerRequest::from_parts(kind, &bytes) else {
                 say(
                     &mut port,
-                    &WirePiece::Failed("it is asked nothing that it knows".to_owned()),
+                    &WirePiece::Failed("it received an unknown request".to_owned()),
                 )?;
                 continue;
             };

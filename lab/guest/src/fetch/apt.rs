@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const NO_APT: &str = "this needs a Debian or Ubuntu host, or a container of one";
-const GO_ON: &str = "; give the same command again, it goes on where it stopped";
+const GO_ON: &str = "; run the same command to resume";
 
 /// Time for which fetched package lists stay valid.
 const LISTS_GOOD_FOR: Duration = Duration::from_secs(3600);

@@ -108,7 +108,7 @@ fn unpack(files: &[PathBuf], into: &Path, progress: &dyn ProgressReport) -> Resu
         if !output.status.success() {
             return Err(Error::Command {
                 what: format!("unpacking {}", file.display()),
-                advice: "; is there room? The same command goes on where it stopped",
+                advice: "; check the free disk space and run the same command to resume",
                 tail: tail(&output.stderr, 5, 1000),
             });
         }

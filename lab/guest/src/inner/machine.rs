@@ -372,7 +372,7 @@ impl InnerMachine {
     fn unexpected(&self, piece: &WirePiece) -> InnerError {
         let said = match piece {
             WirePiece::Failed(said) => said.clone(),
-            other => format!("its agent said {other:?}"),
+            other => format!("its agent sent an unexpected answer: {other:?}"),
         };
         InnerError::Refused {
             name: self.name.clone(),

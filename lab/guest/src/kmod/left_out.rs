@@ -153,7 +153,7 @@ fn unpack(archive: &Path, what: &str, into: &Path) -> Result<(), Error> {
     }
     Err(Error::Command {
         what: format!("unpacking {}", archive.display()),
-        advice: "; tar and xz (package xz-utils) are needed, and some room",
+        advice: "; tar, xz (package xz-utils) and some disk space are needed",
         tail: tail(&output.stderr, 5, 1000),
     })
 }

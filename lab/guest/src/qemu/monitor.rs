@@ -15,7 +15,7 @@ pub enum MonitorError {
     #[error("QEMU has no monitor")]
     Absent,
     /// The monitor accepts no command.
-    #[error("QEMU takes no command")]
+    #[error("QEMU accepts no command")]
     Write(#[source] std::io::Error),
     /// The monitor refuses a command.
     #[error("QEMU refuses {command}: {reason}")]

@@ -56,7 +56,7 @@ pub enum BurstError {
     )]
     Stuck,
     /// Frames did not arrive.
-    #[error("{interface}: of {sent} frames not all arrived at the other socket: {why}")]
+    #[error("{interface}: not all of {sent} frames arrived at the other socket: {why}")]
     Lost {
         /// The interface.
         interface: String,

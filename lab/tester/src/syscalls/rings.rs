@@ -56,8 +56,8 @@ impl FrameMover for RingReceiver {
 
     fn remark(&self) -> Option<&'static str> {
         Some(
-            "the kernel copies a frame into the ring when it arrives: that is in what sending it \
-             costs, and not in this",
+            "the kernel copies a frame into the ring when it arrives: that cost is part of sending, \
+             not of receiving",
         )
     }
 
@@ -101,8 +101,8 @@ impl RingSender {
 impl FrameMover for RingSender {
     fn remark(&self) -> Option<&'static str> {
         Some(
-            "frames of a packet socket are not echoed: no delivery to another socket is in it; \
-             each frame's copy into the ring is",
+            "frames of a packet socket are not echoed: the cost excludes delivery to another \
+             socket, and includes each frame's copy into the ring",
         )
     }
 

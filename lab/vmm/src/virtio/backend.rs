@@ -227,7 +227,7 @@ fn begin(frontend: &mut Frontend) -> Result<u64, vhost::Error> {
     let has = frontend.get_protocol_features()?;
     if !has.contains(needed) {
         return Err(other(
-            "it does not tell of its configuration and its changes",
+            "it does not report its configuration and its changes",
         ));
     }
     frontend.set_protocol_features(has & wanted)?;
