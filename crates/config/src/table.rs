@@ -123,7 +123,7 @@ impl<'t> TomlTable<'t> {
         Some(if key.is_empty() {
             misnomer.hint.to_owned()
         } else if self.entries.contains_key(key) {
-            format!("`{key}` is there already: leave this out")
+            format!("`{key}` is already set: leave this out")
         } else if misnomer.hint.is_empty() {
             format!("did you mean `{key}`?")
         } else {
@@ -326,7 +326,7 @@ impl<'t> TomlTable<'t> {
                 .misnomer_hint(name)
                 .unwrap_or_else(|| match nearest(name, known()) {
                     Some(best) if self.entries.contains_key(best) => {
-                        format!("`{best}` is there already: leave this out")
+                        format!("`{best}` is already set: leave this out")
                     }
                     _ => did_you_mean(name, self.known.iter().copied()),
                 });

@@ -137,7 +137,7 @@ pub fn rate(text: &str) -> Result<(u32, u64), UnitError> {
     let time = duration(time).map_err(|_| bad())?;
     if count == 0 {
         return Err(error(
-            "a rate of 0 lets nothing pass",
+            "a rate of 0 passes no frames",
             "to drop all frames, write `drop = true` instead of a limit",
         ));
     }

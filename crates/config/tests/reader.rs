@@ -83,7 +83,7 @@ fn unknown_keys_have_a_hint() {
         found("bitrate = 1\nbitrat = 1", get),
         one(
             "the file has no key `bitrat`",
-            "`bitrate` is there already: leave this out",
+            "`bitrate` is already set: leave this out",
             "bitrat"
         )
     );

@@ -144,7 +144,7 @@ impl fmt::Display for StartError {
         match self {
             Self::NoAnswer { name, what } => write!(
                 f,
-                "the {name} does not do what it is told ({what}): is it another controller, or without \
+                "the {name} does not execute a command ({what}): is it another controller, or without \
                  power?"
             ),
             Self::Timing { name, data } => write!(

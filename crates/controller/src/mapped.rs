@@ -108,7 +108,7 @@ pub enum DeviceTrap {
     Down,
     /// The device does not accept the argument.
     Invalid,
-    /// Any other reason, in words that continue "the controller does not do what it is told".
+    /// Any other reason, in words that continue "the controller does not execute a command".
     Other(&'static str),
 }
 
@@ -481,7 +481,7 @@ impl<D: MappedDevice> Controller for MappedController<D> {
         };
         self.device.join(&join).map_err(|trap| match trap {
             DeviceTrap::Invalid => unsupported(
-                "this: all of a bus have the same bit rates, and the kernel's log says what is wrong",
+                "this: all controllers of a bus have the same bit rates; the kernel's log gives the cause",
             ),
             DeviceTrap::Down => unsupported("anything: it is down"),
             DeviceTrap::Other(what) => StartError::NoAnswer { name: NAME, what },

@@ -80,12 +80,12 @@ impl fmt::Display for TimingError {
                     (Some(only), None) | (None, Some(only)) => {
                         write!(f, "the nearest is {only} bit/s")
                     }
-                    (None, None) => f.write_str("it can do no whole bit rate at all"),
+                    (None, None) => f.write_str("it can do no whole bit rate"),
                 }
             }
             Self::SamplePoint(point) => write!(
                 f,
-                "a sample point of {point} ‰ is none: it lies within the bit, at 1 to 999 ‰"
+                "a sample point of {point} ‰ is not valid: it lies within the bit, at 1 to 999 ‰"
             ),
             Self::Jump { jump, most } => {
                 write!(

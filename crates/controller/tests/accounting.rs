@@ -362,7 +362,7 @@ fn a_controller_that_is_unplugged_says_so_once() {
         let again = mode(&bench.driver, bench.options);
         let error = bench.driver.start(&again).unwrap_err();
         assert!(
-            error.to_string().contains("does not do what it is told"),
+            error.to_string().contains("does not execute a command"),
             "{error}"
         );
     }

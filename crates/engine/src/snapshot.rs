@@ -178,7 +178,7 @@ impl CounterSnapshot {
                 port.copies.answered(),
             )?;
             same(
-                "copies accepted and copies that the port says it took differ",
+                "copies accepted and copies that the port reports as taken differ",
                 port.copies.accepted.into(),
                 port.tx.taken.into(),
             )?;

@@ -25,8 +25,13 @@ pub enum IdError {
 impl fmt::Display for IdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotSff(n) => write!(f, "{n:X} is no SFF identifier: 7FF is the highest"),
-            Self::NotEff(n) => write!(f, "{n:X} is no EFF identifier: 1FFFFFFF is the highest"),
+            Self::NotSff(n) => write!(f, "{n:X} is not a valid SFF identifier: 7FF is the highest"),
+            Self::NotEff(n) => {
+                write!(
+                    f,
+                    "{n:X} is not a valid EFF identifier: 1FFFFFFF is the highest"
+                )
+            }
         }
     }
 }

@@ -206,7 +206,7 @@ fn keys_of_routes() {
     }
     // The correct key is there, too.
     let text = format!("{PORTS}{ROUTE}limit = '5/s'\nrate = 5\n");
-    one(&text, "rate", "`limit` is there already");
+    one(&text, "rate", "`limit` is already set");
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub enum ListenError {
     #[error("another process has {}", .0.display())]
     Taken(PathBuf),
     /// A file that is not a socket is at the path.
-    #[error("{} is there and is no socket", .0.display())]
+    #[error("{} exists and is not a socket", .0.display())]
     NoSocket(PathBuf),
     /// The system's error.
     #[error("{} cannot be made a socket", .0.display())]

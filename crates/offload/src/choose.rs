@@ -211,7 +211,7 @@ fn into_the_unknown(
     let mut to = route.to.iter().filter_map(name);
     let absent = to.find(|name| !path.reaches_vcan() && machine.find(name).is_none())?;
     Some(format!(
-        "goes to {absent}, which is not there: it may come as a vcan, into which {} sends nothing",
+        "goes to {absent}, which is missing: it may appear as a vcan, to which {} sends nothing",
         path.data_path()
     ))
 }

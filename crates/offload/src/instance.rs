@@ -106,8 +106,8 @@ impl std::fmt::Display for ForeignHolder {
         let process = pid.map_or("a process".to_owned(), |pid| format!("process {pid}"));
         write!(
             f,
-            "{process} of user {user}, who is neither root nor the user of this gateway, listens at the socket {socket}, which \
-             tells two gateways with the same routes in the kernel from one another: if it is a gateway, give one of the two \
+            "{process} of user {user}, which is neither root nor the user of this gateway, listens at the socket {socket}, which \
+             distinguishes two gateways with the same routes in the kernel: if it is a gateway, give one of the two \
              another name; if not, end it (any user can take this place), or set `offload = \"none\"`"
         )
     }

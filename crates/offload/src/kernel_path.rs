@@ -22,10 +22,10 @@ pub enum Error {
     #[error(transparent)]
     CanGw(#[from] cangw::Error),
     /// The BPF program of an earlier run cannot be removed.
-    #[error("an earlier run left its BPF program, and it cannot be taken away")]
+    #[error("an earlier run left its BPF program, and it cannot be removed")]
     BpfStays(#[source] bpf::Error),
     /// The can-gw rules of an earlier run cannot be removed.
-    #[error("an earlier run left rules of can-gw, and they cannot be taken away")]
+    #[error("an earlier run left rules of can-gw, and they cannot be removed")]
     CanGwStays(#[source] cangw::Error),
 }
 

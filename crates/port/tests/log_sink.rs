@@ -161,7 +161,7 @@ fn a_reader_that_is_gone_is_an_error() {
         .unwrap();
     let error = sink.flush(0).unwrap_err();
     assert!(
-        error.to_string().contains("whoever read a pipe is gone"),
+        error.to_string().contains("the reader of a pipe is gone"),
         "{error}"
     );
     assert_eq!(cause(error), std::io::ErrorKind::BrokenPipe);

@@ -115,21 +115,21 @@ fn check_ways(route: &Route, ports: usize, say: &mut impl FnMut(String)) {
         let mut sorted = list.clone();
         sorted.sort_unstable();
         if sorted.windows(2).any(|two| two[0] == two[1]) {
-            say(format!("{word}: names the same port twice; take one away"));
+            say(format!("{word}: names the same port twice; remove one"));
         }
     }
     if route.drop {
         if !route.to.is_empty() {
-            say("drops frames and sends them: take away either `drop` or `to`".to_string());
+            say("drops frames and sends them: remove either `drop` or `to`".to_string());
         }
         if !route.actions.is_empty() {
-            say("drops frames, so changing them is of no use: take the changes away".to_string());
+            say("drops frames, so changing them has no effect: remove the changes".to_string());
         }
         if route.limit.is_some() {
-            say("drops all frames, so a limit is of no use: take it away".to_string());
+            say("drops all frames, so a limit has no effect: remove it".to_string());
         }
     } else if route.to.is_empty() {
-        say("goes to no port: name at least one, or say that it drops".to_string());
+        say("goes to no port: name at least one, or let it drop frames".to_string());
     } else if !route.allow_same_port
         && !route.from.is_empty()
         && let [only] = route.to[..]

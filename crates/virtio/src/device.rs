@@ -238,8 +238,8 @@ impl VirtioDevice {
         if let Some((index, why)) = broken.filter(|_| !self.was_broken) {
             let name = ["transmit", "receive", "control"][index];
             self.remark(format!(
-                "the machine's {name} queue makes no sense: {why}; its frames do not pass until its driver \
-                 sets the device up anew"
+                "the machine's {name} queue is not valid: {why}; its frames do not pass until its driver \
+                 sets the device up again"
             ));
         }
         self.was_broken = broken.is_some();
@@ -275,7 +275,7 @@ impl VirtioDevice {
         self.serve();
         if self.session.is_some() {
             self.remark(format!(
-                "a second monitor has connected to {} and was sent away: one machine has one socket",
+                "a second monitor has connected to {} and was rejected: one machine has one socket",
                 self.path.display()
             ));
             return;

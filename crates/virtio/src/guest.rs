@@ -146,7 +146,7 @@ fn never_wait(file: &File) -> Result<()> {
     // Without /proc the type is unknown, but writes do not block either.
     if fs::read_link(link).is_ok_and(|to| to.as_os_str() != "anon_inode:[eventfd]") {
         return Err(Error::ReqHandlerError(io::Error::other(
-            "the monitor's descriptor for interrupts is no eventfd",
+            "the monitor's descriptor for interrupts is not an eventfd",
         )));
     }
     fcntl_getfl(file)

@@ -63,13 +63,13 @@ pub enum NoFrame {
     #[error("a message of {0} bytes is too short")]
     Short(usize),
     /// Another type of message.
-    #[error("message type {0:#06x} is no frame to send")]
+    #[error("message type {0:#06x} is not a frame to send")]
     Type(u16),
     /// A kind of frame that was not negotiated, unknown flags, or flags that exclude each other.
-    #[error("flags {0:#x} are not among what was agreed on")]
+    #[error("flags {0:#x} were not negotiated")]
     Flags(u32),
     /// Above 0x7FF without [`FLAG_EXTENDED`], or above 0x1FFF_FFFF.
-    #[error("{0:#x} is no identifier of this kind")]
+    #[error("{0:#x} is not a valid identifier of this kind")]
     Id(u32),
     /// No payload of this kind has this length.
     #[error("no frame of this kind has {0} bytes")]

@@ -54,7 +54,7 @@ pub(crate) enum SessionEnd {
     #[error("the monitor has closed its connection")]
     Closed,
     /// A message of the monitor is invalid.
-    #[error("the monitor's message makes no sense: {0}")]
+    #[error("the monitor's message is not valid: {0}")]
     Message(String),
     /// The monitor requests an operation that this process does not support.
     #[error("{0}")]
@@ -191,7 +191,7 @@ impl MonitorSession {
                 StreamBegin::Header => {
                     let since = *self.since.get_or_insert(now);
                     if now >= since.saturating_add(MESSAGE_TIMEOUT) {
-                        return Err(SessionEnd::Message("its body did not come".to_owned()));
+                        return Err(SessionEnd::Message("its body did not arrive".to_owned()));
                     }
                     return Ok(());
                 }

@@ -50,7 +50,7 @@ fn it_says_in_lines_with_time_stamps_what_happens() {
     let expected = [
         "ready: 2 ports (in, out), 1 route (process: all), control socket /",
         "reloaded: 1 route; new routes: only; routes removed: all; 2 ports kept",
-        "error: not reloaded, everything runs on as before: ",
+        "error: not reloaded, everything continues as before: ",
         "ending: asked to by a signal",
     ];
     assert_eq!(after.len(), expected.len(), "{said}");

@@ -268,7 +268,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
             }
         }
         if !self.is_there() {
-            return Err(no_answer("say its ID"));
+            return Err(no_answer("report its ID"));
         }
         if !self.reset() {
             return Err(no_answer("come out of reset"));

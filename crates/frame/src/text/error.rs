@@ -111,7 +111,7 @@ impl ExpectedText {
             ),
             Self::EffId => (
                 "an EFF ID of at most 1FFFFFFF, or an error frame from 20000000 to 3FFFFFFF",
-                "leave out SocketCAN's flag bits 80000000 and 40000000: 8 digits say EFF, 'R' says remote",
+                "leave out SocketCAN's flag bits 80000000 and 40000000: 8 digits mean EFF, 'R' means remote",
             ),
             Self::XlPriority => (
                 "an XL priority of at most 7FF",
@@ -119,7 +119,7 @@ impl ExpectedText {
             ),
             Self::Data => (
                 "payload bytes of two hex digits, or the end of the frame",
-                "remove what does not belong to the payload; only single '.' may stand between bytes",
+                "remove what does not belong to the payload; only a single '.' may separate bytes",
             ),
             Self::SecondDigit => (
                 "the second hex digit of this byte",
@@ -213,7 +213,7 @@ impl ExpectedText {
             ),
             Self::InterfaceByte => (
                 "an interface's name in UTF-8 without '/' and control characters",
-                "correct the name; '.' and '..' are no names either",
+                "correct the name; '.' and '..' are not valid names either",
             ),
             Self::Frame => ("a frame", "add it, as in 123#DEADBEEF"),
             Self::DirectionOrEnd => (

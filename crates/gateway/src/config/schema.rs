@@ -39,7 +39,7 @@ pub fn keys(kinds: &PortKinds) -> Vec<KeySpec> {
 #[must_use]
 pub fn schema(kinds: &PortKinds) -> Value {
     let about = format!(
-        "`cangate check` finds what no schema can: at most {MOST_PORTS} ports, names that are there, values that fit \
+        "`cangate check` finds what no schema can: at most {MOST_PORTS} ports, names that exist, values that fit \
          together."
     );
     let mut all = Map::new();

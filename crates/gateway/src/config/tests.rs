@@ -214,7 +214,7 @@ fn what_the_kernel_cannot_run_has_a_place() {
     assert_eq!(
         said("bpf", elsewhere),
         [
-            "BPF cannot run this: route \"r\": goes to a port that is no CAN interface of Linux, and \
+            "BPF cannot run this: route \"r\": goes to a port that is not a CAN interface of Linux, and \
              BPF routes among these only (port log)"
         ]
     );

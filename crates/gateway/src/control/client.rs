@@ -52,7 +52,7 @@ pub enum CallError {
         source: std::io::Error,
     },
     /// The answer is not in cangate's protocol.
-    #[error("what answers at {path} does not speak cangate's protocol, version {VERSION}")]
+    #[error("the program at {path} does not speak cangate's protocol, version {VERSION}")]
     Strange {
         /// The socket.
         path: PathBuf,

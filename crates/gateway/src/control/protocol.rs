@@ -60,13 +60,15 @@ pub enum RequestError {
     #[error("the request is longer than {MAX_REQUEST} bytes")]
     TooLong,
     /// The request is not JSON.
-    #[error("the request is no JSON ({0}): send a line such as {{\"cangate\":1,\"do\":\"ping\"}}")]
+    #[error(
+        "the request is not valid JSON ({0}): send a line such as {{\"cangate\":1,\"do\":\"ping\"}}"
+    )]
     NotJson(String),
     /// `cangate` is missing or has another value.
-    #[error("the request does not say \"cangate\":1, the only version that this gateway speaks")]
+    #[error("the request lacks \"cangate\":1, the only version that this gateway supports")]
     Version,
     /// `do` is missing.
-    #[error("the request does not say what to do: \"do\" is one of {}", words())]
+    #[error("the request lacks a command: \"do\" is one of {}", words())]
     NoCommand,
     /// The value of `do` is not a command.
     #[error("there is no command \"{0}\": \"do\" is one of {words}", words = words())]

@@ -40,7 +40,7 @@ pub enum SocketError {
         path: PathBuf,
     },
     /// The path is taken by a file that is not a socket.
-    #[error("{path}: this is no socket; it is left alone: set another `control` in [gateway]")]
+    #[error("{path}: this is not a socket; it is left alone: set another `control` in [gateway]")]
     NoSocket {
         /// The file.
         path: PathBuf,

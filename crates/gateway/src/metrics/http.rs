@@ -30,9 +30,7 @@ const MOST_HEADERS: usize = 64;
 
 /// The error that the metrics cannot be served.
 #[derive(thiserror::Error, Debug)]
-#[error(
-    "cannot serve metrics at {address} ({source}): is another gateway there, or another program?"
-)]
+#[error("cannot serve metrics at {address} ({source}): does another gateway or program use it?")]
 pub struct MetricsError {
     /// The address to listen at.
     pub address: SocketAddr,
@@ -331,7 +329,7 @@ fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, HttpAnswer> {
         Err(why) => {
             return Err(words(
                 "400 Bad Request",
-                format!("this is no HTTP: {why}\n"),
+                format!("not a valid HTTP request: {why}\n"),
             ));
         }
     }

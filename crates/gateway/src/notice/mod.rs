@@ -198,7 +198,7 @@ pub enum Notice {
     NotReloaded {
         /// The reason, with its causes.
         why: String,
-        /// Whether everything runs on as before. If false, the routes of this process are the new
+        /// Whether everything continues as before. If false, the routes of this process are the new
         /// ones, and those of the kernel are missing.
         as_before: bool,
     },

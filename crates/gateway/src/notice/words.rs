@@ -56,7 +56,7 @@ const fn consequence(now: LinkState, is_interface: bool) -> &'static str {
             ": frames for it are not sent until the controller is restarted (key `restart` of a `direct` port)"
         }
         LinkState::Down if !is_interface => ": frames for it are not sent until it is up again",
-        LinkState::Gone if !is_interface => ": frames for it are not sent until it is there again",
+        LinkState::Gone if !is_interface => ": frames for it are not sent until it is back",
         LinkState::Up | LinkState::ErrorWarning => "",
         LinkState::ErrorPassive => {
             ": many frames fail on the bus; check the wiring, the termination and the bit rate"
@@ -68,7 +68,7 @@ const fn consequence(now: LinkState, is_interface: bool) -> &'static str {
         LinkState::Down => {
             ": frames for it are not sent until it is up again (`ip link set NAME up`)"
         }
-        LinkState::Gone => ": frames for it are not sent until there is such an interface again",
+        LinkState::Gone => ": frames for it are not sent until the interface exists again",
     }
 }
 
@@ -119,8 +119,8 @@ impl fmt::Display for Notice {
             }
             Self::PortFailed { port, why } => write!(
                 f,
-                "port {port}: {why}: the port is out of service, the others go on; correct the \
-                 cause, then reload, or restart, where it is not tried again by itself"
+                "port {port}: {why}: the port is out of service, the others continue; correct the \
+                 cause, then reload, or restart if the port is not retried"
             ),
             Self::PortRecovered { port } => {
                 write!(
@@ -151,13 +151,13 @@ impl fmt::Display for Notice {
                 within_ms,
             } => write!(
                 f,
-                "{data_path}: somebody else had taken away {restored} of this gateway's rules or programs \
-                 (`cangw -F`, `tc qdisc del`); they are back, and what came within the {within_ms} ms \
-                 before was not routed, nor counted"
+                "{data_path}: another program had removed {restored} of this gateway's rules or programs \
+                 (`cangw -F`, `tc qdisc del`); they are restored; frames of the {within_ms} ms before \
+                 were neither routed nor counted"
             ),
             Self::InterfacesMissing { interfaces } => write!(
                 f,
-                "no such CAN interface: {}; the routes with it start when it is there",
+                "no such CAN interface: {}; routes with it start when it appears",
                 list(interfaces)
             ),
             Self::Reloaded {
@@ -211,7 +211,7 @@ impl fmt::Display for Notice {
             }
             Self::NotReloaded { why, as_before } => {
                 if *as_before {
-                    write!(f, "not reloaded, everything runs on as before: ")?;
+                    write!(f, "not reloaded, everything continues as before: ")?;
                 } else {
                     write!(f, "reloaded only in part: ")?;
                 }
@@ -229,7 +229,7 @@ impl fmt::Display for Notice {
             Self::NotLocked { why } => write!(f, "memory is not locked {why}"),
             Self::NoControl { why } => write!(
                 f,
-                "{why}: nobody can ask this gateway for its counters or to reload; set \
+                "{why}: no program can ask this gateway for its counters or to reload; set \
                  XDG_RUNTIME_DIR to a folder of your own, or `control` in [gateway] to a path"
             ),
             Self::NotTold { why } => write!(

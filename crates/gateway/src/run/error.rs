@@ -56,7 +56,7 @@ pub enum RunError {
 }
 
 /// The reason why a running gateway did not apply a new configuration. Except for
-/// [`ReloadError::KernelLate`], everything runs on as before.
+/// [`ReloadError::KernelLate`], everything continues as before.
 #[derive(thiserror::Error, Debug)]
 pub enum ReloadError {
     /// The configuration cannot be read.
@@ -79,7 +79,7 @@ pub enum ReloadError {
     Start(#[from] StartError),
     /// Routes could not be put into the kernel after those of this process had been exchanged.
     #[error(
-        "the routes of this process are the new ones, and those of the kernel are not there: {}",
+        "this process runs the new routes, but the kernel's routes are missing: {}",
         with_causes(.0)
     )]
     KernelLate(#[source] KernelError),

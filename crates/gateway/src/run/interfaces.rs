@@ -11,7 +11,7 @@ use linux::link::{ControllerCounters, ControllerState, LinkCounters, NetLink, Ne
 use route::RoutingTable;
 
 /// The reasons why a number is not known.
-const REPLACED: &str = "another interface of this name has come since the port was opened";
+const REPLACED: &str = "another interface of this name has appeared since the port was opened";
 const NOT_THERE: &str = "there was no such interface when the port was opened";
 const ERROR_FRAMES: &str = "routes take error frames, which the interface does not count";
 const TAKEN: &str = "BPF takes frames at this interface before this process can see them";

@@ -228,7 +228,7 @@ impl InKernel {
                 Err(error) => notices.send(Notice::OffloadFailed {
                     data_path: slot.path.data_path().to_string(),
                     why: format!(
-                        "{}; what ran there goes on as before, and `cangate reload` chooses anew",
+                        "{}; its routes run as before, and `cangate reload` chooses again",
                         with_causes(&error)
                     ),
                 }),

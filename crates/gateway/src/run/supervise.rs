@@ -173,7 +173,7 @@ pub(super) fn supervise_by<S: PlanSource>(
     match kernel.counts() {
         Ok(parts) => stats.kernel = parts,
         Err(why) => remarks.push(format!(
-            "what the kernel counted is not known: {}",
+            "the kernel's counters are unknown: {}",
             with_causes(&why)
         )),
     }

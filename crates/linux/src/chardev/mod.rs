@@ -95,7 +95,7 @@ pub enum OpenError {
     #[error("there is no {0}: is the driver loaded (modprobe canchar)?")]
     Missing(String),
     /// It is not a CAN controller.
-    #[error("{0} is no CAN controller of the driver canchar")]
+    #[error("{0} is not a CAN controller of the driver canchar")]
     Other(String),
     /// The driver has another version.
     #[error("{0}: the driver canchar is of another version than cangate")]

@@ -116,7 +116,7 @@ pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LinkError {
     /// The kernel's refusal: ENODEV where there is no such interface.
-    #[error("the kernel knows nothing of it: {0}")]
+    #[error("the kernel does not know it: {0}")]
     Refused(KernelRefusal),
     /// The kernel could not be queried.
     #[error(transparent)]

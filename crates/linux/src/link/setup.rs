@@ -95,8 +95,8 @@ pub enum SetupError {
     },
     /// The kernel refuses the restart.
     #[error(
-        "{name} cannot be told to restart {ms} ms after bus-off: {refusal}; leave `restart` out, and its controller \
-         stays bus-off until somebody switches the interface off and on"
+        "{name} cannot be set to restart {ms} ms after bus-off: {refusal}; leave `restart` out, and its controller \
+         stays bus-off until the interface is switched off and on"
     )]
     Restart {
         /// The interface.
@@ -159,7 +159,7 @@ fn words(rate: BitRate) -> String {
 
 fn words_now(rate: Option<BitRate>) -> String {
     rate.map_or_else(
-        || "a bit rate that its driver does not tell".to_owned(),
+        || "a bit rate that its driver does not report".to_owned(),
         words,
     )
 }
@@ -241,7 +241,7 @@ impl LinkSetup {
             }),
             (Some(refusal), RestartDelay::Default(_)) => Ok(Some(format!(
                 "{interface} is set up without a restart after bus-off, which its driver refuses ({refusal}): a \
-                 controller that goes bus-off stays so until somebody switches the interface off and on"
+                 controller that goes bus-off stays so until the interface is switched off and on"
             ))),
         }
     }
@@ -260,7 +260,7 @@ impl LinkSetup {
         let now = link.bit_rate.filter(|_| !self.is_in_force(link))?;
         link.up.then(|| {
             format!(
-                "{} runs at {}, and its port is to have {}: somebody has set it since",
+                "{} runs at {}, and its port is set to {}: another program has changed it",
                 link.name,
                 words(now),
                 words(self.rate)
@@ -366,7 +366,7 @@ mod tests {
         };
         assert_eq!(
             said(Errno::INVAL, Some("bitrate error 17.3% too high"), true),
-            "can0 cannot be set to 500000 bit/s: Invalid argument (os error 22); the kernel says: bitrate error 17.3% too \
+            "can0 cannot be set to 500000 bit/s: Invalid argument (os error 22); the kernel reports: bitrate error 17.3% too \
              high"
         );
         let no_fd = said(Errno::OPNOTSUPP, None, true);
@@ -400,9 +400,7 @@ mod tests {
         assert_eq!(odd.differs(&at(83_333)), None);
         assert!(odd.differs(&at(84_200)).is_some());
         let said = fast().differs(&at(125_000)).unwrap();
-        assert!(
-            said.starts_with("can2 runs at 125000 bit/s, and its port is to have 500000 bit/s")
-        );
+        assert!(said.starts_with("can2 runs at 125000 bit/s, and its port is set to 500000 bit/s"));
         // An interface that is down carries no frames; and a driver need not report its bit rate.
         let down = NetLink {
             up: false,

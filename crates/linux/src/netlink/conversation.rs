@@ -107,7 +107,7 @@ pub(super) fn list(
             _ => {}
         }
     }
-    Err(failed("what it lists changed all the time")(Errno::INTR))
+    Err(failed("its list changed during every read")(Errno::INTR))
 }
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ mod tests {
         // A list that changes at every attempt fails.
         let mut kernel = paper((1..=TRIES as u32).map(|n| vec![done(INTERRUPTED, n)]));
         let error = listed(&mut kernel).unwrap_err();
-        assert!(error.to_string().contains("changed all the time"));
+        assert!(error.to_string().contains("changed during every read"));
         assert_eq!(kernel.sent.len(), TRIES);
     }
 

@@ -16,7 +16,7 @@ pub enum Error {
         source: KernelRefusal,
     },
     /// The kernel's answer cannot be parsed.
-    #[error("what the kernel said cannot be read")]
+    #[error("the kernel's answer cannot be read")]
     Answer(#[from] MalformedMessage),
 }
 
@@ -40,7 +40,7 @@ impl From<Errno> for KernelRefusal {
 impl fmt::Display for KernelRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
-            Some(reason) => write!(f, "{}; the kernel says: {reason}", self.errno),
+            Some(reason) => write!(f, "{}; the kernel reports: {reason}", self.errno),
             None => self.errno.fmt(f),
         }
     }
@@ -52,10 +52,10 @@ impl std::error::Error for KernelRefusal {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MalformedMessage {
     /// A netlink message is shorter than its length field.
-    #[error("a netlink message is shorter than it says")]
+    #[error("a netlink message is shorter than its length field")]
     Message,
     /// An attribute is shorter than its length field.
-    #[error("an attribute is shorter than it says")]
+    #[error("an attribute is shorter than its length field")]
     Attribute,
     /// An attribute, of this type, has a wrong number of bytes.
     #[error("attribute {0} has {1} bytes")]

@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(message.answer(), Ok(Some(Some(Errno::OPNOTSUPP.into()))));
         assert_eq!(
             refusal(Errno::OPNOTSUPP).to_string(),
-            format!("Operation not supported (os error 95); the kernel says: {words}")
+            format!("Operation not supported (os error 95); the kernel reports: {words}")
         );
     }
 

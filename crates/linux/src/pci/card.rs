@@ -62,7 +62,7 @@ pub enum PciError {
     },
     /// The UIO driver does not exist, or does not take the device.
     #[error(
-        "{address} has no interrupt for a process: load the kernel's module {driver}, or look at it from time to time, \
+        "{address} has no interrupt for a process: load the kernel's module {driver}, or poll it, \
          which needs none (`mode = \"poll\"`, or `poll = \"200us\"` for shared memory)"
     )]
     NoUio {

@@ -70,7 +70,7 @@ impl DeviceRegion {
     pub fn shared(card: &PciDevice, index: u8) -> Result<SharedMapping, PciError> {
         let ResourceLine { len, flags, .. } = ResourceLine::of(card, index)?;
         if flags & MEMORY == 0 {
-            return Err(wrong(card, index, "is no memory"));
+            return Err(wrong(card, index, "is not memory"));
         }
         let path = card.folder().join(format!("resource{index}"));
         SharedMapping::map_device(open(&path)?, len).map_err(|errno| PciError::File {

@@ -96,7 +96,7 @@ impl InterfaceEntrance {
                 return Err(Error::Attach {
                     interface: name(),
                     why: format!(
-                        "a filter of somebody else ({} {}) has cangate's priority 3238: give it \
+                        "a filter of another program ({} {}) has cangate's priority 3238: give it \
                          another one (`tc filter`)",
                         filter.kind, filter.name
                     ),
@@ -142,8 +142,8 @@ impl InterfaceEntrance {
         let why = match refusal.errno {
             Errno::NODEV => return Ok(()), // it has just gone
             Errno::BUSY | Errno::EXIST => format!(
-                "another XDP program is there ({refusal}), and cangate needs one of its own on \
-                 virtual CAN interfaces of kernels before 7.0: take it away (`ip link set dev … \
+                "another XDP program is attached ({refusal}), and cangate needs one of its own on \
+                 virtual CAN interfaces of kernels before 7.0: remove it (`ip link set dev … \
                  xdp off`)"
             ),
             Errno::PERM => return Err(Error::Kernel(MissingFeature::Permission)),

@@ -86,7 +86,7 @@ fn not_can(routes: &Routes, interfaces: &[Option<String>]) -> Vec<BpfInexpressib
             (Some(_), Some(_)) => "comes from and goes to",
         };
         let why = format!(
-            "{which} a port that is no CAN interface of Linux, and BPF routes among these only"
+            "{which} a port that is not a CAN interface of Linux, and BPF routes among these only"
         );
         found.push(about_route(route, about, from.or(to).copied(), why));
     }
@@ -98,7 +98,7 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
     let interface = |port: &PortId| ports.get(usize::from(port.0)).copied().flatten();
     let mut why = Vec::new();
     if route.keep_stamp {
-        why.push("BPF cannot keep the receive time stamp: take `keep_stamp` away".to_owned());
+        why.push("BPF cannot keep the receive time stamp: remove `keep_stamp`".to_owned());
     }
     let all = route::parts::sorts(route);
     if all & sort::XL != 0 {
@@ -111,7 +111,7 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
             .find(|i| i.carries_xl())
         {
             why.push(format!(
-                "BPF does not route XL frames, and {} carries them: say `kinds = [\"classic\", \
+                "BPF does not route XL frames, and {} carries them: write `kinds = [\"classic\", \
                  \"fd\"]`",
                 from.name
             ));
@@ -119,7 +119,7 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
     }
     if route.to.len() > DESTINATIONS {
         why.push(format!(
-            "has {} destinations, and BPF does {DESTINATIONS} at most",
+            "has {} destinations, and BPF supports {DESTINATIONS} at most",
             route.to.len()
         ));
     }
@@ -128,7 +128,7 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
             let changes = program.instructions().len();
             if changes > OPS {
                 why.push(format!(
-                    "has {changes} changes (modifications in a row count as one), and BPF does \
+                    "has {changes} changes (modifications in a row count as one), and BPF supports \
                      {OPS} at most"
                 ));
             }
@@ -145,7 +145,7 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
         } else if route.echo && !to.echo {
             why.push(format!(
                 "has `echo`, and {} has no echo of its own, without which BPF shows local programs \
-                 nothing: take `echo` away, or use another `offload`",
+                 nothing: remove `echo`, or use another `offload`",
                 to.name
             ));
         }
@@ -187,7 +187,7 @@ fn one_too_many(routes: &Routes, ports: usize) -> Option<BpfInexpressible> {
         why: if reach.masks > GROUPS {
             format!(
                 "with it the routes from one port have more than {GROUPS} different masks, and BPF \
-                 looks at no more (a range has a mask for each size of the blocks that it is made \
+                 supports no more (a range has a mask for each size of the blocks that it is made \
                  of)"
             )
         } else {

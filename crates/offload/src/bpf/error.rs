@@ -85,7 +85,7 @@ pub enum Error {
         source: linux::netlink::KernelRefusal,
     },
     /// The kernel's answer is malformed.
-    #[error("what the kernel said cannot be read")]
+    #[error("the kernel's answer cannot be read")]
     Answer(#[source] linux::netlink::MalformedMessage),
     /// A table that was left in place cannot be found, pinned or removed.
     #[error("{}: {what}", .path.display())]

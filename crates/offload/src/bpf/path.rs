@@ -50,7 +50,7 @@ impl KernelPath for BpfPath {
         match remove(instance) {
             Ok(0) | Err(Error::Socket { .. } | Error::Kernel(_)) => Ok(None),
             Ok(some) => Ok(Some(format!(
-                "bpf: an earlier run's table taken away at {some} interfaces"
+                "bpf: an earlier run's table removed at {some} interfaces"
             ))),
             Err(error) => Err(kernel_path::Error::BpfStays(error)),
         }

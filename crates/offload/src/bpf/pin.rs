@@ -72,7 +72,11 @@ pub fn can_persist() -> Result<(), Error> {
 pub(super) fn put(link: FdLink, path: &Path) -> Result<(), Error> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(wrong(path, "what stands in the way stays there", error));
+            return Err(wrong(
+                path,
+                "the old file at its place cannot be removed",
+                error,
+            ));
         }
         _ => {}
     }

@@ -17,7 +17,7 @@ pub(super) fn hold(instance: &GatewayInstance) -> Result<InstanceHold, Error> {
         },
         InstanceHeld::Foreign(holder) => Error::Foreign(holder),
         InstanceHeld::Failed(source) => Error::Socket {
-            doing: "seeing to it that no other process runs the same gateway",
+            doing: "ensuring that no other process runs the same gateway",
             source: source.into(),
         },
     })

@@ -10,7 +10,7 @@ use std::fmt;
 pub enum Error {
     /// can-gw is not loaded and could not be loaded
     #[error(
-        "this kernel has no can-gw at work: load it with `modprobe can-gw` (a kernel without the \
+        "can-gw is not loaded in this kernel: load it with `modprobe can-gw` (a kernel without the \
          module needs CONFIG_CAN_GW, or its package of extra modules)"
     )]
     NoModule,
@@ -75,7 +75,7 @@ pub enum Error {
         source: KernelRefusal,
     },
     /// the kernel's answer is malformed
-    #[error("what the kernel said about can-gw's rules cannot be read")]
+    #[error("the kernel's list of can-gw's rules cannot be read")]
     Answer(#[from] MalformedMessage),
     /// the list changed each time that it was read
     #[error("the list of can-gw's rules changed each time it was read: something else changes it")]
@@ -114,7 +114,7 @@ impl fmt::Display for RefusalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Interface => f.write_str(
-                "an interface of it is not there, or is no CAN interface (`ip -br link` shows them)",
+                "an interface of it is missing or is not a CAN interface (`ip -br link` shows them)",
             ),
             Self::Gone => f.write_str("it is not in can-gw's list any more"),
             Self::Hops(most) => write!(f, "can-gw was loaded with max_hops={most}"),

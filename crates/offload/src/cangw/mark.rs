@@ -24,7 +24,7 @@ pub(super) fn hold(instance: &GatewayInstance) -> Result<InstanceHold, Error> {
         },
         InstanceHeld::Foreign(holder) => Error::Foreign(holder),
         InstanceHeld::Failed(source) => Error::Socket {
-            doing: "seeing to it that no other process uses the same rules",
+            doing: "ensuring that no other process uses the same rules",
             source: source.into(),
         },
     })

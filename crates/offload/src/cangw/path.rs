@@ -50,7 +50,7 @@ impl KernelPath for CanGw {
         match kernel.delete_ours(instance) {
             Ok(0) | Err(Error::NoModule | Error::Socket { .. }) => Ok(None),
             Ok(some) => Ok(Some(format!(
-                "can-gw: {some} rules of an earlier run taken away"
+                "can-gw: {some} rules of an earlier run removed"
             ))),
             Err(error) => Err(kernel_path::Error::CanGwStays(error)),
         }
@@ -74,7 +74,7 @@ impl KernelPath for CanGw {
 
 fn report(outcome: CanGwOutcome) -> PathReport {
     let mut text = format!(
-        "can-gw: {} rules as before, {} changed in place, {} new, {} taken away",
+        "can-gw: {} rules as before, {} changed in place, {} new, {} removed",
         outcome.unchanged, outcome.updated, outcome.added, outcome.removed
     );
     if outcome.adopted > 0 {

@@ -43,7 +43,7 @@ impl KernelLimits {
             .map_or("an unknown version".to_owned(), |v| format!("Linux {v}"));
         if rule.fd && self.version.is_none_or(|v| v < KernelVersion(5, 4, 0)) {
             return Some(format!(
-                "it takes FD frames, which can-gw knows since Linux 5.4, and this is {kernel}"
+                "it takes FD frames, which can-gw supports since Linux 5.4, and this is {kernel}"
             ));
         }
         let mut needs = rule.needs().into_iter();

@@ -292,7 +292,7 @@ fn what_means_something_else_there_runs_elsewhere() {
     let (_, why) = &chosen[2].because[0];
     assert_eq!(
         why,
-        "goes to later0, which is not there: it may come as a vcan, into which bpf sends nothing"
+        "goes to later0, which is missing: it may appear as a vcan, to which bpf sends nothing"
     );
     let (path, why) = &chosen[0].because[0];
     assert_eq!(*path, DataPath::Bpf);

@@ -52,7 +52,7 @@ fn a_port_that_is_no_can_interface_is_named() {
     assert!(matches!(error, Error::Inexpressible(_)), "{error:?}");
     assert_eq!(
         error.to_string(),
-        "route \"bad\": goes to a port that is no CAN interface of Linux, and BPF routes among \
+        "route \"bad\": goes to a port that is not a CAN interface of Linux, and BPF routes among \
          these only"
     );
 }

@@ -197,7 +197,7 @@ fn open(settings: &CharDevSettings) -> Result<(CharDevice, CharInfo), String> {
         Err(Errno::INVAL) => {
             return Err(format!(
                 "the {controller} of {name} cannot do {} bit/s, or its bus has another bit rate; the \
-                 kernel's log may say more",
+                 kernel's log may give the reason",
                 control.bitrate
             ));
         }

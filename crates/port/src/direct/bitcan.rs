@@ -107,7 +107,7 @@ fn trap(errno: Errno) -> DeviceTrap {
         }
         Errno::NOSPC => DeviceTrap::Other("its bus has no place for another node"),
         Errno::BUSY => DeviceTrap::Other("it is busy"),
-        _ => DeviceTrap::Other("the module refuses; the kernel's log may say why"),
+        _ => DeviceTrap::Other("the module refuses; the kernel's log may give the reason"),
     }
 }
 

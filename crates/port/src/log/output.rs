@@ -117,7 +117,7 @@ impl OutputPlace {
                 self.why = None;
                 Some((file, meta.len()))
             }
-            Ok(_) => self.cannot(io::Error::other("something is there that is no file"), now),
+            Ok(_) => self.cannot(io::Error::other("its path is not a regular file"), now),
             Err(error) => self.cannot(error, now),
         }
     }
@@ -132,8 +132,8 @@ impl OutputPlace {
         let path = self.path.display();
         match (&self.why, self.gone) {
             (Some(why), _) => Some(format!(
-                "{path} was removed or moved away by another program, and no new one can be made ({why}): what is written \
-                 goes into the one that was removed"
+                "{path} was removed or moved away by another program, and no new one can be made ({why}): the log \
+                 continues in the removed one"
             )),
             (None, 0) => None,
             (None, gone) => Some(format!(

@@ -200,7 +200,7 @@ impl LogRotation {
         let why = self.why.as_ref()?;
         Some(format!(
             "{}: {} times no new file could be begun or no old one removed ({why}); no frame is \
-             lost, the present file is used on",
+             lost, the present file stays in use",
             self.old.path().display(),
             self.failed
         ))

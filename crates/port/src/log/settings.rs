@@ -276,7 +276,7 @@ impl PortSettings for LogSettings {
             let how = format!(
                 "{}{how}",
                 if self.append {
-                    " behind what is there"
+                    " after its present content"
                 } else {
                     ""
                 }

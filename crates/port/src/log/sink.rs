@@ -238,7 +238,10 @@ impl Transmit for LogSink {
                         self.name
                     ),
                     io::ErrorKind::BrokenPipe => {
-                        format!("whoever read {} is gone: {lost} frames are lost", self.name)
+                        format!(
+                            "the reader of {} is gone: {lost} frames are lost",
+                            self.name
+                        )
                     }
                     _ => format!("cannot write {}: {lost} frames are lost", self.name),
                 };

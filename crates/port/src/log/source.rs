@@ -382,7 +382,7 @@ impl Receive for LogSource {
         let missing = self.scanner.all_missing();
         if missing > 0 {
             out.push(format!(
-                "{}: {missing} frames are missing by its own words, because its recorder lost them",
+                "{}: {missing} frames are missing according to the log, because its recorder lost them",
                 self.name
             ));
         }

@@ -76,7 +76,7 @@ impl ShmState {
         }
         if !foreign && rings.link() == PeerLink::Foreign {
             self.remarks.push(
-                "the other side of the memory is no cangate, or one of another version: use the same version on \
+                "the other side of the memory is not cangate, or has another version: use the same version on \
                  both sides"
                     .to_owned(),
             );

@@ -162,8 +162,8 @@ impl MemoryAttachment for ByPci {
     fn take(&mut self, now: Nanos, _in_use: bool) -> Option<AttachedMemory> {
         if !self.doorbell.take() {
             self.remarks.push(format!(
-                "{UIO} does not have {} any more: nobody tells that the doorbell was rung, and frames are looked for \
-                 every millisecond",
+                "{UIO} does not have {} any more: the doorbell no longer reports frames, and the port \
+                 looks for them every millisecond",
                 self.card.address()
             ));
         }

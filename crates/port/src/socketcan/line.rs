@@ -188,12 +188,12 @@ impl SocketLine for PortSockets {
         let difference = set_up.setup.differs(&there)?;
         let cure = if set_up.own.is(there.index) {
             format!(
-                "`cangate reload` sets {} as the file says",
+                "`cangate reload` sets {} as the file specifies",
                 set_up.interface
             )
         } else {
             format!(
-                "`ip link set {} down`, and `cangate reload` sets it as the file says",
+                "`ip link set {} down`, and `cangate reload` sets it as the file specifies",
                 set_up.interface
             )
         };

@@ -196,7 +196,7 @@ impl<'a> OpeningPort<'a> {
         let _ = socket::prefer_busy_poll(&self.raw);
         if linux::bitcan::tell_napi(&self.raw, name).is_err() {
             self.remarks.push(format!(
-                "{name}: the kernel tells no raw CAN socket which controller to poll, so that \
+                "{name}: the kernel does not report to raw CAN sockets which controller to poll, so that \
                  `receive = \"read-busypoll\"` does the same as \"read-nonblock\" here"
             ));
         }

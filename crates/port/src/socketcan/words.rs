@@ -93,7 +93,7 @@ impl PortProblem {
             ),
             Self::OwnFrames(name) => format!(
                 "with `receive = \"ring\"`, the port would receive what it sends on {name}, a vcan: \
-                 before Linux 6.3, frames of raw sockets have no mark to tell them by; use `receive = \
+                 before Linux 6.3, frames of raw sockets have no mark that identifies them; use `receive = \
                  \"recvmmsg\"`, or a vxcan"
             ),
             Self::NoUring(error, key, instead) => {

@@ -149,7 +149,7 @@ fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule>, St
         return Err("it looks at the length".into());
     }
     if matching.kinds.xl {
-        return Err("it takes XL frames too: say `kind = \"classic\"`, `\"fd\"` or both".into());
+        return Err("it takes XL frames too: write `kind = \"classic\"`, `\"fd\"` or both".into());
     }
     let filter = filter::of(matching)?;
     let mut rules = Vec::new();

@@ -73,7 +73,7 @@ fn masked(filter: &IdFilter) -> Result<(u32, u32, bool), String> {
             };
             let rest = last.wrapping_sub(first);
             if rest & rest.wrapping_add(1) != 0 || first & rest != 0 {
-                return Err("its range of IDs is no block that a mask can name".into());
+                return Err("its range of IDs is not a block that a mask can describe".into());
             }
             Ok((first | flag, max & !rest | CanId::EFF_FLAG, false))
         }

@@ -81,7 +81,7 @@ pub fn import(source: &SourceText) -> Result<ImportedRules, Vec<Diagnostic>> {
     }
     if gathered.lines.is_empty() && !found.has_errors() {
         let end = source.text.len();
-        let d = Diagnostic::error(end..end, "there is no rule in it")
+        let d = Diagnostic::error(end..end, "it contains no rule")
             .hint("give what `cangw -L` prints, or a script with `cangw -A …` lines");
         found.push(d);
     }
@@ -129,19 +129,19 @@ impl GatheredLines {
             CanGwVerb::Delete => match self.lines.iter().rposition(|line| line.rule == rule) {
                 Some(index) => {
                     self.lines.remove(index);
-                    note("-D takes away a rule from above; it is left out", "");
+                    note("-D removes a rule from above; it is left out", "");
                 }
-                None => note("-D takes away a rule that is not in this file", ""),
+                None => note("-D removes a rule that is not in this file", ""),
             },
             CanGwVerb::Flush if self.lines.is_empty() => {
                 note(
-                    "-F takes away rules that other programs made",
+                    "-F removes rules that other programs made",
                     "nothing to do here",
                 );
             }
             CanGwVerb::Flush => {
                 self.lines.clear();
-                note("-F takes away all rules above; they are left out", "");
+                note("-F removes all rules above; they are left out", "");
             }
             CanGwVerb::List => note("-L only prints rules", "nothing to do here"),
         }
@@ -160,7 +160,10 @@ impl GatheredLines {
                 match hops.parse::<u8>() {
                     Ok(hops @ 1..=6) => self.max_hops = Some(hops),
                     _ => {
-                        let d = Diagnostic::error(word.span.clone(), "this is no number of hops");
+                        let d = Diagnostic::error(
+                            word.span.clone(),
+                            "this is not a valid number of hops",
+                        );
                         found.push(d.hint("can-gw allows 1 to 6"));
                     }
                 }
@@ -170,7 +173,7 @@ impl GatheredLines {
             return;
         };
         if !loads && !SHELL.contains(&first.text.as_str()) {
-            let message = format!("`{}` is passed over", first.text);
+            let message = format!("`{}` is ignored", first.text);
             let hint = "only cangw lines are imported";
             found.push(Diagnostic::warning(first.span.clone(), message).hint(hint));
         }

@@ -35,7 +35,7 @@ pub(super) fn hops(text: &str) -> Read<u8> {
     match text.parse::<u8>() {
         Ok(n @ 1..=6) => Ok(n),
         _ => whole(text).wrong(
-            format!("`{text}` is no number of hops"),
+            format!("`{text}` is not a valid number of hops"),
             "can-gw allows 1 to 6",
         ),
     }
@@ -50,14 +50,14 @@ pub(super) fn uid(text: &str) -> Read<u32> {
 pub(super) fn interface(text: &str) -> Read<()> {
     let bad = |c: char| matches!(c, '/' | ':') || c.is_whitespace() || c.is_control();
     if matches!(text, "" | "." | "..") || text.len() > 15 || text.contains(bad) {
-        let what = format!("`{text}` is no name of an interface");
+        let what = format!("`{text}` is not a valid interface name");
         let hint = "Linux allows 1 to 15 bytes without `/`, `:` and white space";
         return whole(text).wrong(what, hint);
     }
     if text.starts_with('-') {
         // getopt accepts it nevertheless, and cangw then finds no interface of that name.
         let hint = "write the interface's name behind -s and -d";
-        return whole(text).wrong(format!("`{text}` is an option, no interface"), hint);
+        return whole(text).wrong(format!("`{text}` is an option, not an interface"), hint);
     }
     Ok(())
 }

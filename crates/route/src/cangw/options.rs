@@ -49,7 +49,7 @@ pub(super) fn parse(
     let before = found.errors();
     for word in command {
         if let Some(at) = word.expands {
-            let message = format!("the shell puts something into `{}`", word.text);
+            let message = format!("the shell expands `{}`", word.text);
             let d = Diagnostic::error(at..word.span.end, message)
                 .label("unknown here")
                 .hint("write the value itself, or import what `cangw -L` prints");
@@ -75,7 +75,7 @@ pub(super) fn parse(
     let has_rule = matches!(line.verb, Some(CanGwVerb::Add | CanGwVerb::Delete));
     let changes = Action::from_options(&line.changes, OptionSource { fd, has_rule }, found);
     let Some(verb) = line.verb else {
-        let d = Diagnostic::error(name.span.clone(), "this says neither -A, -D, -F nor -L")
+        let d = Diagnostic::error(name.span.clone(), "this has neither -A, -D, -F nor -L")
             .hint("`cangw -A` adds a rule");
         found.push(d);
         return None;
@@ -204,7 +204,7 @@ fn of_rule(
         }
         'u' => {
             operand::uid(text)?;
-            let d = warning("-u is left out: nothing here goes by it");
+            let d = warning("-u is left out: nothing here uses it");
             found.push(d.hint("a route is known by its name"));
         }
         'l' => rule.hops = Some(operand::hops(text)?),
@@ -214,7 +214,7 @@ fn of_rule(
                 found.push(given.twice());
             }
             if ignored {
-                let hint = "the kernel reads it as if `:` stood in place of `~`, and so it is here";
+                let hint = "the kernel reads this `~` as `:`, and so does cangate";
                 let d = warning("a filter for error frames cannot be inverted");
                 found.push(d.hint(hint));
             }

@@ -135,8 +135,8 @@ fn a_script() {
     assert_eq!(
         notes(script),
         [
-            "`ip` is passed over",
-            "-F takes away rules that other programs made"
+            "`ip` is ignored",
+            "-F removes rules that other programs made"
         ]
     );
 }
@@ -248,7 +248,7 @@ fn error_frames() {
 #[test]
 fn surprises_are_noted() {
     let cases = [
-        ("-u 5", "-u is left out: nothing here goes by it"),
+        ("-u 5", "-u is left out: nothing here uses it"),
         (
             "-f 1:7 -f 2:7",
             "-f is given twice; can-gw takes the last one",
@@ -256,7 +256,7 @@ fn surprises_are_noted() {
         ("-p 3:", "-p does nothing without -c"),
         (
             "-m OR::000.0.9CD9000163616E67",
-            "nothing is named that is to be changed; it is left out",
+            "this changes nothing; it is left out",
         ),
         (
             "-m SET:I:1.0.0000000000000000 -m SET:I:2.0.0000000000000000",
@@ -296,34 +296,37 @@ fn rules_that_take_what_others_send_are_noted() {
 #[test]
 fn bad_lines_are_named() {
     let cases = [
-        ("", "there is no rule in it"),
-        ("cangw -L", "there is no rule in it"),
+        ("", "it contains no rule"),
+        ("cangw -L", "it contains no rule"),
         ("cangw -A -s can0", "-d is missing"),
         (
             "cangw -s can0 -d can1",
-            "this says neither -A, -D, -F nor -L",
+            "this has neither -A, -D, -F nor -L",
         ),
-        (
-            "cangw -A -s $IN -d can1",
-            "the shell puts something into `$IN`",
-        ),
+        ("cangw -A -s $IN -d can1", "the shell expands `$IN`"),
         ("cangw -A -s a -d b -z", "cangw has no option -z"),
         ("cangw -A -s a -d b -f", "-f needs an argument"),
         ("cangw -A -s a -d b -f 123", "-f: `123` is not complete"),
         (
             "cangw -A -s a -d b -f 12g:7FF",
-            "-f: `12g` is no hex number",
+            "-f: `12g` is not a valid hex number",
         ),
         (
             "cangw -A -s a -d b extra",
             "cangw takes no argument `extra` here",
         ),
-        ("cangw -A -s a -d b -l 0", "-l: `0` is no number of hops"),
+        (
+            "cangw -A -s a -d b -l 0",
+            "-l: `0` is not a valid number of hops",
+        ),
         (
             "cangw -A -s toolonginterface -d b",
-            "-s: `toolonginterface` is no name of an interface",
+            "-s: `toolonginterface` is not a valid interface name",
         ),
-        ("cangw -A -d b -s -e", "-s: `-e` is an option, no interface"),
+        (
+            "cangw -A -d b -s -e",
+            "-s: `-e` is an option, not an interface",
+        ),
         (
             "cangw -A -s a -d b -m ADD:I:1.0.0",
             "-m: there is no modification `ADD`",
@@ -355,7 +358,7 @@ fn bad_lines_are_named() {
         ("cangw -A -s 'a -d b", "this quote is never closed"),
         (
             "modprobe can-gw max_hops=9\ncangw -A -s a -d b",
-            "this is no number of hops",
+            "this is not a valid number of hops",
         ),
         (
             "cangw -A -s a -d b -l 2\nmodprobe can-gw max_hops=1",
@@ -392,7 +395,7 @@ fn what_can_gw_cannot_do_is_named() {
         ),
         (
             "to = 'can1'",
-            "it takes XL frames too: say `kind = \"classic\"`, `\"fd\"` or both",
+            "it takes XL frames too: write `kind = \"classic\"`, `\"fd\"` or both",
         ),
         (
             "to = 'can1'\nkind = 'classic'\nid = ['123', '124']",
@@ -400,7 +403,7 @@ fn what_can_gw_cannot_do_is_named() {
         ),
         (
             "to = 'can1'\nkind = 'classic'\nid = '123-125'",
-            "its range of IDs is no block that a mask can name",
+            "its range of IDs is not a block that a mask can describe",
         ),
         (
             "to = 'can1'\nkind = 'classic'\ndo = [{ id_offset = 1 }]",

@@ -64,7 +64,7 @@ fn check_unique(
 ) {
     if !taken.insert(name.to_owned()) {
         let message = format!("two routes have the name `{name}`");
-        let hint = "give each route a name of its own: counters and messages go by it";
+        let hint = "give each route a name of its own: counters and messages use it";
         table.wrong("name", message, hint, found);
     }
 }

@@ -119,7 +119,10 @@ fn blocks_of_ids() {
 #[test]
 fn mistakes_are_named() {
     let cases = [
-        ("id = '800'", "`800` is no SFF ID: 7FF is the highest"),
+        (
+            "id = '800'",
+            "`800` is not a valid SFF ID: 7FF is the highest",
+        ),
         (
             "id = '2FF-200'",
             "the range `2FF-200` is the wrong way round",
@@ -140,7 +143,7 @@ fn mistakes_are_named() {
             "id = '123~7FF'",
             "`123~7FF` is can-gw's way to write a filter",
         ),
-        ("filter = '123'", "`123` is no raw filter"),
+        ("filter = '123'", "`123` is not a valid raw filter"),
         ("kind = 'clasic'", "`kind` cannot be `clasic`"),
         ("kind = []", "`kind` names no kind of frame"),
         (
@@ -194,7 +197,7 @@ fn mistakes_are_named() {
         ),
         (
             "do = [{ set = { id = '123', raw_id = '1' } }]",
-            "`id` and `raw_id` say the same thing",
+            "`id` and `raw_id` specify the same thing",
         ),
         (
             "do = [{ copy = { from = 0, to = 60, count = 5 } }]",
@@ -220,7 +223,7 @@ fn mistakes_are_named() {
             "do = [{ xor_sum = { from = -65, to = 6, result = 7 } }]",
             "`from` must be from -64 to 63",
         ),
-        ("limit = '0/s'", "`limit`: a rate of 0 lets nothing pass"),
+        ("limit = '0/s'", "`limit`: a rate of 0 passes no frames"),
         ("limit = { burst = 1 }", "`limit` needs `rate`"),
         (
             "limit = { rate = '1/s', burst = 0 }",

@@ -118,16 +118,16 @@ pub(crate) fn id(text: &str) -> Result<FormattedId, Wrong> {
     let text = text.trim();
     let Some(number) = hex(text) else {
         let hint = "write three hex digits for an SFF ID, eight for an EFF ID, without 0x";
-        return wrong(format!("`{text}` is no ID"), hint);
+        return wrong(format!("`{text}` is not a valid ID"), hint);
     };
     match text.len() {
         3 if number > CanId::SFF_MASK => wrong(
-            format!("`{text}` is no SFF ID: 7FF is the highest"),
+            format!("`{text}` is not a valid SFF ID: 7FF is the highest"),
             format!("as an EFF ID it is \"{number:08X}\""),
         ),
         8 if number > CanId::EFF_MASK => wrong(
-            format!("`{text}` is no EFF ID: 1FFFFFFF is the highest"),
-            "IDs with flag bits, as can-gw has them, belong into `filter` and `raw_id`",
+            format!("`{text}` is not a valid EFF ID: 1FFFFFFF is the highest"),
+            "IDs with flag bits, as can-gw has them, belong in `filter` and `raw_id`",
         ),
         3 => Ok(FormattedId { eff: false, number }),
         8 => Ok(FormattedId { eff: true, number }),
@@ -218,7 +218,7 @@ pub fn filters(text: &str) -> Result<Vec<IdFilter>, Wrong> {
 fn mask_of(value: FormattedId, text: &str) -> Result<u32, Wrong> {
     let Some(mask) = hex(text) else {
         return wrong(
-            format!("`{text}` is no mask"),
+            format!("`{text}` is not a valid mask"),
             "write it in hex, without 0x",
         );
     };
@@ -276,7 +276,12 @@ fn others(value: FormattedId, mask: u32) -> Vec<IdFilter> {
 /// [`Wrong`]
 pub fn raw_filter(text: &str) -> Result<IdFilter, Wrong> {
     let hint = "write ID:MASK in hex as can-gw does, \"123:C00007FF\", or ID~MASK for the others";
-    let bad = || (format!("`{text}` is no raw filter"), String::from(hint));
+    let bad = || {
+        (
+            format!("`{text}` is not a valid raw filter"),
+            String::from(hint),
+        )
+    };
     let split = text.find([':', '~']).ok_or_else(bad)?;
     let (id, rest) = text.split_at(split);
     let inverted = rest.starts_with('~');
@@ -299,7 +304,7 @@ pub(crate) fn raw_id(text: &str) -> Result<u32, Wrong> {
     match hex(text.trim()) {
         Some(raw) => Ok(raw),
         None => wrong(
-            format!("`{text}` is no raw ID"),
+            format!("`{text}` is not a valid raw ID"),
             "write up to eight hex digits, flag bits included: \"80000123\"",
         ),
     }

@@ -40,7 +40,7 @@ impl<'t> ArgumentPart<'t> {
         match u32::from_str_radix(digits, 16) {
             Ok(n) if plain && n <= most => Ok(n),
             Ok(_) if plain => self.wrong(format!("`{}` is more than {most:X}", self.text), hint),
-            _ => self.wrong(format!("`{}` is no hex number", self.text), hint),
+            _ => self.wrong(format!("`{}` is not a valid hex number", self.text), hint),
         }
     }
 
@@ -57,7 +57,7 @@ impl<'t> ArgumentPart<'t> {
                 let what = format!("index {n} is outside {} to {}", -size, size - 1);
                 self.wrong(what, "with -X indices go from -64 to 63, else from -8 to 7")
             }
-            Err(_) => self.wrong(format!("`{}` is no index", self.text), hint),
+            Err(_) => self.wrong(format!("`{}` is not a valid index", self.text), hint),
         }
     }
 

@@ -64,12 +64,12 @@ fn ways_without_meaning() {
     refused("same port twice", |r| r.to = vec![PortId(1), PortId(1)]);
     refused("port that it comes from", |r| r.to = vec![PortId(0)]);
     refused("drops frames and sends", |r| r.drop = true);
-    refused("so a limit is of no use", |r| {
+    refused("so a limit has no effect", |r| {
         limit(|_| ())(r);
         r.drop = true;
         r.to.clear();
     });
-    refused("take the changes away", |r| {
+    refused("remove the changes", |r| {
         r.actions = vec![Action::OffsetId(OffsetId { by: 1 })];
         r.drop = true;
         r.to.clear();

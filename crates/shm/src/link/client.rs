@@ -17,7 +17,7 @@ pub enum LinkError {
     #[error("the server has ended, or both places are taken")]
     Ended,
     /// It sends a number that an ivshmem server does not send at this point.
-    #[error("the server says {0}, which no ivshmem server says here")]
+    #[error("the server sent {0}, which is not valid in the ivshmem protocol here")]
     Said(i64),
     /// It has assigned this process a number other than 0 or 1: it has more than two peers.
     #[error(

@@ -15,7 +15,7 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// QEMU accepts no other sizes.
-    #[error("{0} bytes are no size for shared memory: a power of two, {LEAST} or more")]
+    #[error("{0} bytes is not a valid size of shared memory: use a power of two, {LEAST} or more")]
     Size(usize),
     /// The socket cannot be created.
     #[error(transparent)]
@@ -52,9 +52,9 @@ pub enum ServerEvent {
 impl std::fmt::Display for ServerEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Came(number) => write!(f, "peer {number} has come"),
-            Self::Went(number) => write!(f, "peer {number} has gone"),
-            Self::Refused => write!(f, "a third peer was sent away: two share a memory"),
+            Self::Came(number) => write!(f, "peer {number} has connected"),
+            Self::Went(number) => write!(f, "peer {number} has disconnected"),
+            Self::Refused => write!(f, "a third peer was rejected: only two share a memory"),
         }
     }
 }

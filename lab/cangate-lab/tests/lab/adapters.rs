@@ -36,7 +36,7 @@ fn an_adapter_without_restart_starts(kernel: &str) {
         "slcan.sh",
     );
     let steps = parts(&text);
-    let refused = "Operation not supported (os error 95); the kernel says: Device doesn't support restart from Bus Off";
+    let refused = "Operation not supported (os error 95); the kernel reports: Device doesn't support restart from Bus Off";
     let default = steps["default"];
     assert!(
         default.starts_with("t123111\nrestart-ms 0 bitrate 500000 "),
@@ -47,14 +47,14 @@ fn an_adapter_without_restart_starts(kernel: &str) {
     );
     assert!(default.contains(&note), "{default}");
     let asked =
-        format!("error: usb: usb0 cannot be told to restart 70 ms after bus-off: {refused}; leave");
+        format!("error: usb: usb0 cannot be set to restart 70 ms after bus-off: {refused}; leave");
     assert!(steps["asked"].starts_with(&asked), "{}", steps["asked"]);
     assert_eq!(steps["never"], "t123133\nrestart-ms 0 bitrate 500000 ");
     // The reason is that of the kernel, where it gives one.
     let (odd, fd) = match kernel {
         "7.3" => (
-            "; the kernel says: bitrate 0 bps not supported\n",
-            "; the kernel says: requested control mode FD not supported\n",
+            "; the kernel reports: bitrate 0 bps not supported\n",
+            "; the kernel reports: requested control mode FD not supported\n",
         ),
         _ => (
             " (a bit rate or sample point that its controller does not have?)\n",

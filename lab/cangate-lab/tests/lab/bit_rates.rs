@@ -23,10 +23,10 @@ fn the_file_sets_bit_rates() {
     let at = |rate: u32| format!("can state ERROR-ACTIVE restart-ms 70 bitrate {rate} ");
     let runs_at = |wanted: u32| {
         format!(
-            "can1 runs at 125000 bit/s, and its port is to have {wanted} bit/s: somebody has set it since; "
+            "can1 runs at 125000 bit/s, and its port is set to {wanted} bit/s: another program has changed it; "
         )
     };
-    let cure = "`cangate reload` sets can1 as the file says\n";
+    let cure = "`cangate reload` sets can1 as the file specifies\n";
     assert_eq!(
         steps["changed"],
         format!("{}{cure}{}", runs_at(500_000), at(500_000))
@@ -37,7 +37,7 @@ fn the_file_sets_bit_rates() {
     assert_eq!(
         steps["not ours"],
         format!(
-            "{}`ip link set can1 down`, and `cangate reload` sets it as the file says\n{refused}\n{}{}",
+            "{}`ip link set can1 down`, and `cangate reload` sets it as the file specifies\n{refused}\n{}{}",
             runs_at(250_000),
             at(125_000),
             at(250_000)

@@ -25,7 +25,7 @@ fn a_gateway_on_character_devices_meets_what_happens_to_devices() {
         "gw0 up 3 2 · · · ·",
         "gw1 up · · 3 2 1 1",
         "3 frames received = 2 routed + 1 undeliverable. All sums add up.",
-        "port gw1: is gone: frames for it are not sent until it is there again",
+        "port gw1: is gone: frames for it are not sent until it is back",
         "port gw1: is up again (it was gone)",
         "flood 2000",
         "gw0 bus=0 model=chardev-sja1000 received=2003 overrun=0 sent=0 failed=0 pending=0",
@@ -34,7 +34,7 @@ fn a_gateway_on_character_devices_meets_what_happens_to_devices() {
         "came 104#04",
         "status 0",
         "/dev/gw0 runs with other settings, at 500000 bit/s",
-        "/dev/null is no CAN controller of the driver canchar",
+        "/dev/null is not a CAN controller of the driver canchar",
         "there is no /dev/nothing: is the driver loaded",
     ];
     assert_eq!(lines, expected, "{errors}");

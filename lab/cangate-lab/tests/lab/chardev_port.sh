@@ -55,6 +55,6 @@ echo "status $?"
 printf '[ports.gw0]\nkind = "chardev"\nbitrate = "250k"\n[ports.gw1]\nkind = "chardev"\n[[routes]]\nfrom = "gw0"\nto = "gw1"\n' > gateway.toml
 cangate run gateway.toml 2>&1 | grep -o '/dev/gw0 runs with other settings, at 500000 bit/s'
 sed -i 's/^bitrate.*/device = "\/dev\/null"/' gateway.toml
-cangate run gateway.toml 2>&1 | grep -o '/dev/null is no CAN controller of the driver canchar'
+cangate run gateway.toml 2>&1 | grep -o '/dev/null is not a CAN controller of the driver canchar'
 sed -i 's/null/nothing/' gateway.toml
 cangate run gateway.toml 2>&1 | grep -o 'there is no /dev/nothing: is the driver loaded'

@@ -208,7 +208,7 @@ kind = ["classic", "fd"]'
         tc qdisc del dev a1 clsact 2>/dev/null
         sleep 3
         cell "$one$(until_seen b1 from_a0 123#0F)"
-        grep -o 'somebody else had taken away [0-9]*' said
+        grep -o 'another program had removed [0-9]*' said
         finish
     fi
 done

@@ -196,8 +196,8 @@ fn errors_say_what_to_do() {
     };
     assert_eq!(
         refused.to_string(),
-        "route `speed`: can-gw refuses the rule `-s can0 -d can7`: an interface of it is not \
-         there, or is no CAN interface (`ip -br link` shows them)"
+        "route `speed`: can-gw refuses the rule `-s can0 -d can7`: an interface of it is \
+         missing or is not a CAN interface (`ip -br link` shows them)"
     );
     for (error, word) in [
         (Error::NoModule, "modprobe can-gw"),

@@ -135,7 +135,11 @@ fn crc_table(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<[u8; 
     match (polynomial, whole) {
         (Some(_), Some(whole)) => {
             let hint = "leave out one of them";
-            whole.wrong("`polynomial` and `table` say the same thing", hint, found);
+            whole.wrong(
+                "`polynomial` and `table` specify the same thing",
+                hint,
+                found,
+            );
             None
         }
         (Some(value), None) => {

@@ -155,7 +155,7 @@ impl CanGw for Modify {
                 }
             };
             if modify.is_nothing() {
-                let message = "nothing is named that is to be changed; it is left out";
+                let message = "this changes nothing; it is left out";
                 let hint = "with this, cangate marks its own rules";
                 found.push(Diagnostic::warning(option.at.clone(), message).hint(hint));
                 continue;
@@ -305,7 +305,7 @@ impl CanGw for Modify {
             since: &[KernelVersion(5, 11, 0)],
             why: |kernel| {
                 format!(
-                    "it can give a frame a DLC of 9 to 15, which can-gw knows since Linux 5.11, \
+                    "it can give a frame a DLC of 9 to 15, which can-gw supports since Linux 5.11, \
                      and this is {kernel}"
                 )
             },

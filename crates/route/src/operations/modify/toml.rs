@@ -167,7 +167,7 @@ fn id(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<IdOperand> {
     let raw = table.get("raw_id");
     if let (Some(_), Some(raw)) = (&plain, &raw) {
         let hint = "leave out one of them";
-        raw.wrong("`id` and `raw_id` say the same thing", hint, found);
+        raw.wrong("`id` and `raw_id` specify the same thing", hint, found);
     }
     if let Some(value) = plain {
         let id = ids::read(&value, ids::id, found)?;
@@ -191,7 +191,7 @@ fn len(
     };
     if op == ModifyOp::Set && len.value > most {
         let message = format!("no frame of this route can have the length {}", len.value);
-        let hint = "every frame would be thrown away; `drop = true` says so";
+        let hint = "every frame would be dropped; write `drop = true` for that";
         f.push(Diagnostic::warning(len.span, message).hint(hint));
     }
     Some(len.value as u8)
