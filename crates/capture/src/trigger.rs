@@ -160,7 +160,7 @@ mod tests {
             ("12", "three or eight"),
             ("123#1", "is not a valid payload"),
             ("123#1G", "is not a valid payload"),
-            ("", "no ID"),
+            ("", "not a valid ID"),
         ] {
             let error = CaptureTrigger::list(text).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
