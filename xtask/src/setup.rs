@@ -80,12 +80,12 @@ impl SystemProgram {
     }
 }
 
-/// The versions of python-can and cantools for comparisons; newer ones may read and write
+/// Packages of Python for comparisons, with their versions: newer ones may read and write
 /// differently.
-const PYTHON_PACKAGES: [&str; 2] = ["python-can==4.6.1", "cantools==45.1.0"];
+const PYTHON_PACKAGES: [&str; 3] = ["python-can==4.6.1", "cantools==45.1.0", "asammdf==8.8.28"];
 
 /// The modules of these packages, as Python imports them.
-const PYTHON_MODULES: &str = "import can, cantools";
+const PYTHON_MODULES: &str = "import can, cantools, asammdf";
 
 /// The folder that they are installed in: a folder of its own, so that the user's Python is not
 /// changed.
@@ -207,7 +207,7 @@ fn get_taplo(root: &Path, install: bool) -> Result<TestTally> {
     )))
 }
 
-/// Makes a folder with a Python environment of its own, and installs python-can and cantools in it.
+/// Makes a folder with a Python environment of its own, and installs these packages in it.
 fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
     let folder = root.join(PYTHON_CAN_FOLDER);
     let python = folder.join("bin/python3");
@@ -216,7 +216,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
         output(imports.args(["-c", PYTHON_MODULES])).is_ok_and(|output| output.status.success())
     };
     if imports(&python) || imports(Path::new("python3")) {
-        println!("python-can and cantools: installed");
+        println!("python-can, cantools and asammdf: installed");
         return Ok(TestTally::passed());
     }
     let line = format!(
@@ -224,9 +224,9 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
         PYTHON_PACKAGES.join(" ")
     );
     let skipped = |because: &str| {
-        println!("python-can and cantools: missing. To have them: {line}");
+        println!("python-can, cantools and asammdf: missing. To have them: {line}");
         Ok(TestTally::skipped(format!(
-            "python-can and cantools because they are missing and {because}; to have them: {line}"
+            "python-can, cantools and asammdf because they are missing and {because}; to have them: {line}"
         )))
     };
     if !install {
@@ -235,7 +235,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
     if !on_path("python3") {
         return skipped("there is no python3 here");
     }
-    println!("python-can and cantools: missing, will be installed");
+    println!("python-can, cantools and asammdf: missing, will be installed");
     let limit = Duration::from_secs(180);
     let mut venv = command("python3", Path::new("/"));
     venv.args(["-m", "venv"]).arg(&folder);

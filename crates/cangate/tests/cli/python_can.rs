@@ -65,8 +65,8 @@ fn python_with(module: &str, package: &str) -> Option<PathBuf> {
         });
     if found.is_none() {
         eprintln!(
-            "SKIPPED because there is no {package}: `cargo xtask setup` installs python-can, \
-             and `pip install {package}` each of them"
+            "SKIPPED because there is no {package}: `cargo xtask setup` installs it, or \
+             `pip install {package}`"
         );
     }
     found
