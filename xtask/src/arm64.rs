@@ -1,7 +1,7 @@
 //! Processors other than this machine's: the gateway is checked for each, its tests run for 64-bit
 //! ARM in QEMU's user-mode emulation, and the arm64 package is made.
 
-use crate::command::{command, on_path, show};
+use crate::command::{command, on_path, output, show};
 use crate::libtest;
 use crate::package::{self, Architecture};
 use crate::report::TestTally;
@@ -53,6 +53,9 @@ fn checked(long: bool) -> impl Iterator<Item = &'static str> {
 
 /// The linker of Rust's toolchain.
 const LINKER: &str = "rust-lld";
+
+/// The program of Rust's toolchain that removes symbols.
+const STRIPPER: &str = "rust-objcopy";
 
 /// The program that runs programs for 64-bit ARM on this machine.
 pub(crate) const RUNNER: &str = "qemu-aarch64-static";
@@ -231,7 +234,30 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     if !show(&mut build)? {
         bail!("cangate does not build for {TARGET}");
     }
-    Ok(program(workspace))
+    let program = program(workspace);
+    strip(workspace, &program)?;
+    Ok(program)
+}
+
+/// Removes the symbols of a program. The `strip` of this machine may know this machine's programs
+/// only; that of Rust's toolchain knows all.
+fn strip(workspace: &Workspace, program: &Path) -> Result<()> {
+    let folder = |what| -> Result<PathBuf> {
+        let mut rustc = command("rustc", &workspace.root);
+        let printed = output(rustc.args(["--print", what]))?.stdout;
+        let printed = String::from_utf8(printed).context("rustc prints a path")?;
+        Ok(printed.trim().into())
+    };
+    let tool = folder("target-libdir")?
+        .with_file_name("bin")
+        .join(STRIPPER);
+    let mut strip = command(&tool, &workspace.root);
+    // It needs the compiler's libraries, which rustc finds by its own path.
+    strip.env("LD_LIBRARY_PATH", folder("sysroot")?.join("lib"));
+    if !show(strip.arg("--strip-all").arg(program))? {
+        bail!("{} cannot strip {}", tool.display(), program.display());
+    }
+    Ok(())
 }
 
 fn program(workspace: &Workspace) -> PathBuf {

@@ -63,6 +63,9 @@ impl Architecture {
 /// The program that makes the package.
 pub(crate) const CARGO_DEB: &str = "cargo-deb";
 
+/// Its version, where it is installed: newer ones may work differently.
+pub(crate) const CARGO_DEB_VERSION: &str = "3.8.0";
+
 /// Lintian's tags for every package that is not Debian's own: there is no bug report that requests
 /// the package (`initial-upload-closes-no-bugs`), the program is linked statically on purpose, and
 /// Debian has one file of each licence.
@@ -223,7 +226,8 @@ fn package(workspace: &Workspace, name: &str, architecture: Architecture) -> Res
     // A path that ends with a slash is a folder.
     deb.arg(folder.join(""));
     if architecture == Architecture::Arm64 {
-        deb.args(["--target", arm64::TARGET]);
+        // It is stripped already ([`arm64::build`]).
+        deb.args(["--target", arm64::TARGET, "--no-strip"]);
     }
     if !show(&mut deb)? {
         bail!("{CARGO_DEB} failed");

@@ -2,7 +2,7 @@
 
 use crate::arm64;
 use crate::command::{command, on_path, output, show, within};
-use crate::package::CARGO_DEB;
+use crate::package::{CARGO_DEB, CARGO_DEB_VERSION};
 use crate::report::TestTally;
 use crate::workspace::cargo;
 use anyhow::Result;
@@ -141,7 +141,8 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<TestTally> {
             // Not optimized: it takes a third of the time to build, and makes only one package.
             show(
                 command(cargo(), Path::new("/"))
-                    .args(["install", "--locked", "--debug", CARGO_DEB]),
+                    .args(["install", "--locked", "--debug", CARGO_DEB])
+                    .args(["--version", CARGO_DEB_VERSION]),
             )
         })?);
     }
