@@ -88,8 +88,8 @@ pub(crate) const SPARED: [&str; 8] = [
 ];
 
 /// The time limit of the tests of the command line, which take about a minute. In one of some
-/// hundred runs, QEMU 7.2 hangs when a signal arrives while a thread ends: its main thread waits for
-/// ever for a mutex of QEMU's own. Such a run is repeated.
+/// hundred runs, QEMU 7.2 hangs when a signal arrives while a thread ends: its main thread waits
+/// for ever for a mutex of QEMU's own. Such a run is repeated.
 const EMULATED_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The variable that names the program under test for the tests of the command line.

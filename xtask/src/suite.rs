@@ -101,15 +101,15 @@ const STEPS: [SuiteStep; 24] = [
     quick("structure", 1, "as `cargo xtask structure`"),
     quick(
         "build",
-        175,
+        160,
         "builds all tests and both programs for debugging",
     ),
     quick(
         "test",
-        95,
+        85,
         "all tests that are not ignored, in a debug build",
     ),
-    all("clippy", 70, "clippy, with warnings as errors"),
+    all("clippy", 60, "clippy, with warnings as errors"),
     all(
         "ports",
         18,
@@ -117,7 +117,7 @@ const STEPS: [SuiteStep; 24] = [
     ),
     all(
         "lab",
-        190,
+        175,
         "builds both programs for release and sets up the lab",
     ),
     all("package", 30, "as `cargo xtask package`"),
@@ -128,7 +128,7 @@ const STEPS: [SuiteStep; 24] = [
     ),
     all(
         "heavy",
-        635,
+        520,
         "tests marked `#[ignore]`, with optimized programs",
     ),
     long(
@@ -138,12 +138,12 @@ const STEPS: [SuiteStep; 24] = [
     ),
     all(
         "guests",
-        175,
+        150,
         "tests that need a kernel with CAN, in guests; in a long run on a real-time kernel, too",
     ),
     all(
         "reproduce",
-        170,
+        140,
         "`cangate lab reproduce --quick --without-machines --without-searches`",
     ),
     long(
