@@ -1,17 +1,20 @@
 //! `cargo xtask test`: everything that can be tested on this machine, in one order.
 
+mod ignored;
+mod steps;
+
 use crate::command::command;
 use crate::libtest;
 use crate::report::{StepReport, TestTally};
 use crate::workspace::{TestBinary, Workspace};
 use crate::{
-    arm64, bpf, checks, figures, fuzz, lab, package, parallel, promises, setup, structure,
-    without_os,
+    arm64, bpf, checks, figures, fuzz, lab, package, promises, setup, structure, without_os,
 };
 use anyhow::{Result, bail};
+use ignored::{IgnoredTests, count, ignored_tests};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeMap;
+use steps::{STEPS, StepClass, SuiteStep};
 
 #[derive(clap::Args)]
 pub(crate) struct SuiteOptions {
@@ -34,157 +37,6 @@ pub(crate) struct SuiteOptions {
     #[arg(long)]
     list: bool,
 }
-
-/// The runs that a step is part of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StepClass {
-    /// All runs.
-    Quick,
-    /// Runs with `--all`.
-    All,
-    /// Runs with `--long`.
-    Long,
-}
-
-impl StepClass {
-    /// Returns the word for the class in lists: the least option that includes it.
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Quick => "always",
-            Self::All => "--all",
-            Self::Long => "--long",
-        }
-    }
-}
-
-/// A step.
-struct SuiteStep {
-    name: &'static str,
-    class: StepClass,
-    /// A description of the step, in one line.
-    what: &'static str,
-    /// About how long it takes in a run of its class from a clean clone, on two idle cores, in
-    /// seconds, with the builds of the steps before it: measured, but for those of `--long`.
-    seconds: u32,
-}
-
-const fn quick(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep {
-    stage(name, StepClass::Quick, seconds, what)
-}
-
-const fn all(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep {
-    stage(name, StepClass::All, seconds, what)
-}
-
-const fn long(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep {
-    stage(name, StepClass::Long, seconds, what)
-}
-
-const fn stage(
-    name: &'static str,
-    class: StepClass,
-    seconds: u32,
-    what: &'static str,
-) -> SuiteStep {
-    SuiteStep {
-        name,
-        class,
-        what,
-        seconds,
-    }
-}
-
-/// The steps in their order. docs/contributing.md has the same table, and a test compares them.
-const STEPS: [SuiteStep; 24] = [
-    quick("setup", 8, "installs missing tools, or shows how"),
-    quick("format", 2, "checks the formatting"),
-    quick("structure", 1, "as `cargo xtask structure`"),
-    quick(
-        "build",
-        160,
-        "builds all tests and both programs for debugging",
-    ),
-    quick(
-        "test",
-        85,
-        "all tests that are not ignored, in a debug build",
-    ),
-    all("clippy", 60, "clippy, with warnings as errors"),
-    all(
-        "ports",
-        18,
-        "each kind of port is compiled alone, and the gateway without any",
-    ),
-    all(
-        "lab",
-        175,
-        "builds both programs for release and sets up the lab",
-    ),
-    all("package", 30, "as `cargo xtask package`"),
-    all(
-        "arm64",
-        320,
-        "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM; more of both in a long run",
-    ),
-    all(
-        "heavy",
-        520,
-        "tests marked `#[ignore]`, with optimized programs",
-    ),
-    long(
-        "long",
-        600,
-        "ignored tests in modules named `long`: several machines in a guest, or minutes each",
-    ),
-    all(
-        "guests",
-        150,
-        "tests that need a kernel with CAN, in guests; in a long run on a real-time kernel, too",
-    ),
-    all(
-        "reproduce",
-        140,
-        "`cangate lab reproduce --quick --without-machines --without-searches`",
-    ),
-    long(
-        "features",
-        120,
-        "compiles the gateway without any feature, and with each of them alone",
-    ),
-    long(
-        "claims",
-        350,
-        "`cangate lab reproduce --quick`: of the claims those that `reproduce` leaves out",
-    ),
-    all(
-        "benches",
-        16,
-        "runs each part of each benchmark once; nothing is measured",
-    ),
-    all(
-        "readme",
-        1,
-        "README names its two commands, and the demo runs",
-    ),
-    all(
-        "no_std",
-        25,
-        "builds the core for a target without a standard library, and runs the scenarios of the engine as a program without one",
-    ),
-    all(
-        "doc",
-        25,
-        "as `cargo xtask doc`, and the examples in the API documentation",
-    ),
-    all("fuzz", 35, "fuzzes each target for a few seconds"),
-    all("bpf", 1, "as `cargo xtask bpf`"),
-    quick("promises", 1, "as `cargo xtask promises`"),
-    quick(
-        "documents",
-        1,
-        "checks the links, that each dependency has a reason, and that figures name the version that made them; warns of stale ones",
-    ),
-];
 
 fn names() -> clap::builder::PossibleValuesParser {
     STEPS.map(|step| step.name).into()
@@ -452,143 +304,6 @@ fn doc_tests(workspace: &Workspace) -> Result<TestTally> {
     Ok(libtest::run(&mut test, &workspace.log("doc"))?.tally)
 }
 
-/// A selection of the tests that are marked `#[ignore]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum IgnoredTests {
-    /// All except those of [`LONG`].
-    Heavy,
-    /// Those of [`LONG`].
-    Long,
-}
-
-/// The part of a name that marks tests in a module `long`, for libtest's filters.
-const LONG: &str = "long::";
-
-impl IgnoredTests {
-    /// Returns whether a test of this name belongs to the selection.
-    fn has(self, test: &str) -> bool {
-        test.contains(LONG) == (self == Self::Long)
-    }
-
-    /// Returns libtest's arguments in addition to `--ignored`: they select the same tests as
-    /// [`has`](Self::has).
-    const fn filter(self) -> &'static [&'static str] {
-        match self {
-            Self::Heavy => &["--skip", LONG],
-            Self::Long => &[LONG],
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Heavy => "heavy",
-            Self::Long => "long",
-        }
-    }
-}
-
-/// Returns the number of these tests.
-fn count(binaries: &[TestBinary], which: IgnoredTests) -> Result<u64> {
-    let mut all = 0;
-    for binary in binaries {
-        let ignored = binary.ignored()?;
-        all += ignored.iter().filter(|test| which.has(test)).count() as u64;
-    }
-    Ok(all)
-}
-
-/// More tests at a time than there are processors: many mostly wait. Tests that boot guests wait
-/// until a processor is free for the guest (`Right` in lab/cangate-lab/tests/lab/main.rs).
-const THREADS: &str = "--test-threads=4";
-
-/// Packages whose ignored tests boot guests. Only the two programs that they start are built for
-/// release: the tests themselves mostly wait.
-const BOOT_GUESTS: [&str; 2] = ["cangate-lab", "cangate-guest"];
-
-/// Runs the tests that are marked `#[ignore]` because they need an optimized build, or boot guests.
-fn ignored_tests(
-    workspace: &Workspace,
-    binaries: &[TestBinary],
-    which: IgnoredTests,
-) -> Result<libtest::TestRun> {
-    let mut optimized = Vec::new();
-    let mut guests = Vec::new();
-    for binary in binaries {
-        if binary.ignored()?.iter().any(|test| which.has(test)) {
-            let boots = BOOT_GUESTS.contains(&binary.package.as_str());
-            if boots { &mut guests } else { &mut optimized }.push(binary);
-        }
-    }
-    let programs = lab::programs(workspace)?;
-    let mut parts: Vec<TestPart<'_>> = guests.into_iter().map(TestPart::Guests).collect();
-    if !optimized.is_empty() {
-        parts.push(TestPart::Optimized(optimized));
-    }
-    let mut run = libtest::TestRun::default();
-    // The guests of most programs leave a processor idle now and then.
-    for part in parallel::for_each(parts.into_iter(), |_, part| match part {
-        TestPart::Guests(binary) => guest_tests(workspace, binary, &programs, which),
-        TestPart::Optimized(binaries) => optimized_tests(workspace, &binaries, which),
-    })? {
-        run.add(part);
-    }
-    let tally = &run.tally;
-    let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
-    let wanted = count(binaries, which)?;
-    if ran < wanted {
-        bail!("{wanted} {} tests exist, {ran} ran", which.name());
-    }
-    if wanted == 0 {
-        println!("no test is marked as {}", which.name());
-    }
-    Ok(run)
-}
-
-/// Test programs that run beside other ones.
-enum TestPart<'a> {
-    /// One whose tests boot guests.
-    Guests(&'a TestBinary),
-    /// Those that need an optimized build.
-    Optimized(Vec<&'a TestBinary>),
-}
-
-/// Runs those that need an optimized build.
-fn optimized_tests(
-    workspace: &Workspace,
-    binaries: &[&TestBinary],
-    which: IgnoredTests,
-) -> Result<libtest::TestRun> {
-    let packages: BTreeSet<_> = binaries.iter().map(|binary| &binary.package).collect();
-    let selectors: BTreeSet<_> = binaries.iter().map(|binary| &binary.selector).collect();
-    let mut test = workspace.cargo("test");
-    test.args(["--release", "--no-fail-fast"]);
-    for package in packages {
-        test.args(["-p", package]);
-    }
-    for selector in selectors {
-        test.args(selector);
-    }
-    test.args(["--", "--ignored", "--show-output", THREADS]);
-    test.args(which.filter());
-    libtest::run(&mut test, &workspace.log(which.name()))
-}
-
-/// Runs those tests of a program that boot guests: the step `build` has built the test program; the
-/// programs of cangate are optimized.
-fn guest_tests(
-    workspace: &Workspace,
-    binary: &TestBinary,
-    programs: &Path,
-    which: IgnoredTests,
-) -> Result<libtest::TestRun> {
-    let mut test = command(&binary.program, &binary.folder);
-    test.env("CANGATE_PROGRAMS", programs);
-    test.args(["--ignored", "--show-output", THREADS]);
-    test.args(which.filter());
-    let log = format!("{}-{}", which.name(), binary.package);
-    libtest::run(&mut test, &workspace.log(&log))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -666,22 +381,6 @@ mod tests {
         assert!(!more.wants_named("test"));
         let alone = with_long(options(false, &[], &[])).check();
         assert!(alone.unwrap_err().to_string().contains("--all --long"));
-    }
-
-    #[test]
-    fn each_ignored_test_is_either_heavy_or_long() {
-        for test in ["exec::boots", "long::machines::x", "lab::long::y", "long"] {
-            assert_ne!(
-                IgnoredTests::Heavy.has(test),
-                IgnoredTests::Long.has(test),
-                "{test}"
-            );
-            // As in libtest: `--skip` excludes names that contain the word, a filter selects them.
-            let long = test.contains(LONG);
-            assert_eq!(IgnoredTests::Long.has(test), long);
-        }
-        assert_eq!(IgnoredTests::Heavy.filter(), ["--skip", LONG]);
-        assert_eq!(IgnoredTests::Long.filter(), [LONG]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::bad::LogFault;
 use crate::draft::FrameDraft;
 use crate::read::ParsedFrame;
 use crate::words::LineWords;
+use core::ops::ControlFlow;
 use frame::{FrameBuf, Nanos};
 
 /// Flags of a line: a remote frame, FD (EDL), BRS, ESI.
@@ -29,13 +30,14 @@ struct AscBody {
 }
 
 impl AscReader {
-    /// Reads `1 Rx  123  NAME 1 0 8 8 11 22 … duration length flags …`, after `CANFD`.
-    pub(super) fn flexible(
+    /// Reads channel and direction of a line that begins with `CANFD` or `CANXL`; breaks with what
+    /// the line is if it has no frame with an ID.
+    pub(super) fn start(
         &self,
         words: &mut LineWords<'_>,
         ns: Nanos,
         frame: &mut FrameBuf,
-    ) -> Result<Option<ParsedFrame>, LogFault> {
+    ) -> Result<ControlFlow<Option<ParsedFrame>, AscSighting>, LogFault> {
         let channel = words.need("a channel")?;
         let channel = channel.number(10).ok_or(channel.wrong("a channel"))?;
         let mut seen = AscSighting {
@@ -45,12 +47,27 @@ impl AscReader {
         };
         let side = words.need("Rx or Tx")?;
         if side.is("ErrorFrame") {
-            return self.put(&FrameDraft::error(), &seen, frame);
+            let error = self.put(&FrameDraft::error(), &seen, frame)?;
+            return Ok(ControlFlow::Break(error));
         }
         if known::is_request(&side) || known::is_of_channel(&side) {
-            return Ok(None);
+            return Ok(ControlFlow::Break(None));
         }
         seen.direction = Some(direction(&side).ok_or(side.wrong("Rx, Tx or TxRq"))?);
+        Ok(ControlFlow::Continue(seen))
+    }
+
+    /// Reads `1 Rx  123  NAME 1 0 8 8 11 22 … duration length flags …`, after `CANFD`.
+    pub(super) fn flexible(
+        &self,
+        words: &mut LineWords<'_>,
+        ns: Nanos,
+        frame: &mut FrameBuf,
+    ) -> Result<Option<ParsedFrame>, LogFault> {
+        let seen = match self.start(words, ns, frame)? {
+            ControlFlow::Continue(seen) => seen,
+            ControlFlow::Break(done) => return Ok(done),
+        };
         let id = words.need("an ID")?;
         if id.is("ErrorFrame") {
             return self.put(&FrameDraft::error(), &seen, frame);

@@ -1,12 +1,12 @@
 //! Lines that begin with `CANXL`: their frame format states which kind of frame it is.
 
 use super::flexible::{BRS, ESI, RTR, payload};
-use super::known;
-use super::read::{AscReader, AscSighting, direction, id_of};
+use super::read::{AscReader, id_of};
 use crate::bad::LogFault;
 use crate::draft::FrameDraft;
 use crate::read::ParsedFrame;
 use crate::words::{LineWords, number};
+use core::ops::ControlFlow;
 use frame::{CanId, FrameBuf, Nanos};
 
 /// Classic and FD frames, with a base or an extended ID.
@@ -25,21 +25,10 @@ impl AscReader {
         ns: Nanos,
         frame: &mut FrameBuf,
     ) -> Result<Option<ParsedFrame>, LogFault> {
-        let channel = words.need("a channel")?;
-        let channel = channel.number(10).ok_or(channel.wrong("a channel"))?;
-        let mut seen = AscSighting {
-            ns,
-            channel,
-            direction: None,
+        let seen = match self.start(words, ns, frame)? {
+            ControlFlow::Continue(seen) => seen,
+            ControlFlow::Break(done) => return Ok(done),
         };
-        let side = words.need("Rx or Tx")?;
-        if side.is("ErrorFrame") {
-            return self.put(&FrameDraft::error(), &seen, frame);
-        }
-        if known::is_request(&side) || known::is_of_channel(&side) {
-            return Ok(None);
-        }
-        seen.direction = Some(direction(&side).ok_or(side.wrong("Rx, Tx or TxRq"))?);
         let format = words.need("a frame format: CBFF, CEFF, FBFF, FEFF or XLFF")?;
         let (fd, eff) = match format {
             format if format.is("CBFF") => (false, false),

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod asc;
 mod blf;
 mod can_utils;
 mod damage;
@@ -15,3 +16,4 @@ mod field;
 mod formats;
 mod mf4;
 mod pcap;
+mod recognise;

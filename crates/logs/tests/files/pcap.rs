@@ -1,26 +1,6 @@
 //! pcap and pcapng, in both byte orders, with the contents that other programs write.
+use crate::formats::read;
 use logs::{FileFormat, LogError, LogReader};
-
-fn read(bytes: &[u8]) -> (FileFormat, Vec<String>, Vec<String>) {
-    let mut reader = LogReader::new(bytes, "log");
-    let format = reader.recognise().unwrap();
-    let (mut frames, mut wrong) = (Vec::new(), Vec::new());
-    for entry in reader {
-        match entry {
-            Ok(entry) => {
-                let line = frame::text::LogLine {
-                    stamp: entry.logged.ns,
-                    interface: entry.logged.interface.as_str(),
-                    frame: entry.frame.view(),
-                    direction: entry.logged.direction,
-                };
-                frames.push(format!("{line:.9}"));
-            }
-            Err(error) => wrong.push(error.to_string()),
-        }
-    }
-    (format, frames, wrong)
-}
 
 /// Writes numbers in one of the byte orders.
 #[derive(Clone, Copy)]

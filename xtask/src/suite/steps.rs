@@ -1,0 +1,152 @@
+//! The steps of `cargo xtask test`, with their times.
+
+/// The runs that a step is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StepClass {
+    /// All runs.
+    Quick,
+    /// Runs with `--all`.
+    All,
+    /// Runs with `--long`.
+    Long,
+}
+
+impl StepClass {
+    /// Returns the word for the class in lists: the least option that includes it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Quick => "always",
+            Self::All => "--all",
+            Self::Long => "--long",
+        }
+    }
+}
+
+/// A step.
+pub(super) struct SuiteStep {
+    pub(super) name: &'static str,
+    pub(super) class: StepClass,
+    /// A description of the step, in one line.
+    pub(super) what: &'static str,
+    /// About how long it takes in a run of its class from a clean clone, on two idle cores, in
+    /// seconds, with the builds of the steps before it: measured, but for those of `--long`.
+    pub(super) seconds: u32,
+}
+
+const fn quick(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep {
+    stage(name, StepClass::Quick, seconds, what)
+}
+
+const fn all(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep {
+    stage(name, StepClass::All, seconds, what)
+}
+
+const fn long(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep {
+    stage(name, StepClass::Long, seconds, what)
+}
+
+const fn stage(
+    name: &'static str,
+    class: StepClass,
+    seconds: u32,
+    what: &'static str,
+) -> SuiteStep {
+    SuiteStep {
+        name,
+        class,
+        what,
+        seconds,
+    }
+}
+
+/// The steps in their order. docs/contributing.md has the same table, and a test compares them.
+pub(super) const STEPS: [SuiteStep; 24] = [
+    quick("setup", 8, "installs missing tools, or shows how"),
+    quick("format", 2, "checks the formatting"),
+    quick("structure", 1, "as `cargo xtask structure`"),
+    quick(
+        "build",
+        160,
+        "builds all tests and both programs for debugging",
+    ),
+    quick(
+        "test",
+        85,
+        "all tests that are not ignored, in a debug build",
+    ),
+    all("clippy", 60, "clippy, with warnings as errors"),
+    all(
+        "ports",
+        18,
+        "each kind of port is compiled alone, and the gateway without any",
+    ),
+    all(
+        "lab",
+        175,
+        "builds both programs for release and sets up the lab",
+    ),
+    all("package", 30, "as `cargo xtask package`"),
+    all(
+        "arm64",
+        320,
+        "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM; more of both in a long run",
+    ),
+    all(
+        "heavy",
+        520,
+        "tests marked `#[ignore]`, with optimized programs",
+    ),
+    long(
+        "long",
+        600,
+        "ignored tests in modules named `long`: several machines in a guest, or minutes each",
+    ),
+    all(
+        "guests",
+        150,
+        "tests that need a kernel with CAN, in guests; in a long run on a real-time kernel, too",
+    ),
+    all(
+        "reproduce",
+        140,
+        "`cangate lab reproduce --quick --without-machines --without-searches`",
+    ),
+    long(
+        "features",
+        120,
+        "compiles the gateway without any feature, and with each of them alone",
+    ),
+    long(
+        "claims",
+        350,
+        "`cangate lab reproduce --quick`: of the claims those that `reproduce` leaves out",
+    ),
+    all(
+        "benches",
+        16,
+        "runs each part of each benchmark once; nothing is measured",
+    ),
+    all(
+        "readme",
+        1,
+        "README names its two commands, and the demo runs",
+    ),
+    all(
+        "no_std",
+        25,
+        "builds the core for a target without a standard library, and runs the scenarios of the engine as a program without one",
+    ),
+    all(
+        "doc",
+        25,
+        "as `cargo xtask doc`, and the examples in the API documentation",
+    ),
+    all("fuzz", 35, "fuzzes each target for a few seconds"),
+    all("bpf", 1, "as `cargo xtask bpf`"),
+    quick("promises", 1, "as `cargo xtask promises`"),
+    quick(
+        "documents",
+        1,
+        "checks the links, that each dependency has a reason, and that figures name the version that made them; warns of stale ones",
+    ),
+];
