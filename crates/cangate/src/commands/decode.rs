@@ -74,8 +74,9 @@ fn decode<R: Read>(
     writer.finish()?;
     let name = args.input.display().to_string();
     let mut lines = reader.bad().remarks(&name);
-    let missing: u64 = reader.take_missing().iter().map(|lost| lost.frames).sum();
-    lines.extend(counts.remarks(missing));
+    let passed = reader.passed_over().iter();
+    lines.extend(passed.map(|records| records.remark(&name)));
+    lines.extend(counts.remarks(reader.all_missing()));
     let text: String = lines
         .iter()
         .map(|line| format!("warning: {line}\n"))

@@ -1,9 +1,9 @@
 //! `cangate decode`: the signals in the frames of a log.
 
-use crate::{cangate, root, stderr, stdout};
+use crate::python_can::python_with;
+use crate::{cangate, stderr, stdout};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 const DATABASE: &str = r#"VERSION ""
 
@@ -232,28 +232,11 @@ fn random_database() -> (String, Vec<(u32, usize)>) {
     (text + &floats, messages)
 }
 
-/// Returns a Python that has cantools: the one that `cargo xtask setup` makes, or the one in PATH.
-fn python() -> Option<PathBuf> {
-    let target = root().join("target/python-can/bin/python3");
-    let found = [target, PathBuf::from("python3")]
-        .into_iter()
-        .find(|python| {
-            let imports = Command::new(python)
-                .args(["-c", "import cantools"])
-                .output();
-            imports.is_ok_and(|output| output.status.success())
-        });
-    if found.is_none() {
-        eprintln!(
-            "SKIPPED because there is no cantools: `cargo xtask setup` installs it, or `pip install cantools`"
-        );
-    }
-    found
-}
-
 #[test]
 fn values_are_those_of_cantools() {
-    let Some(python) = python() else { return };
+    let Some(python) = python_with("cantools", "cantools") else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let (database, messages) = random_database();
     std::fs::write(folder.path().join("all.dbc"), database).unwrap();

@@ -54,7 +54,7 @@ fn python() -> Option<PathBuf> {
 }
 
 /// Returns a Python that has this module; `package` is its name for pip.
-fn python_with(module: &str, package: &str) -> Option<PathBuf> {
+pub(crate) fn python_with(module: &str, package: &str) -> Option<PathBuf> {
     let target = root().join("target/python-can/bin/python3");
     let found = [target, PathBuf::from("python3")]
         .into_iter()
