@@ -284,3 +284,16 @@ fn values_are_those_of_cantools() {
         );
     }
 }
+
+/// A file that asammdf wrote has a group of an ordinary signal beside its frames.
+#[test]
+fn records_that_are_not_frames_are_reported() {
+    let folder = folder();
+    let made = crate::root().join("crates/logs/tests/field/made/asammdf-list.mf4");
+    let args = [made.to_str().unwrap(), "--database", "body.dbc"];
+    let error = stderr(&mut decode(folder.path(), &args), 0);
+    assert!(
+        error.contains("3 records of speed are not classic or FD frames"),
+        "{error}"
+    );
+}
