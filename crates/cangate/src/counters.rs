@@ -49,10 +49,13 @@ fn counts(head: &[&str], kept: usize, rows: &[(Vec<String>, Vec<u64>)]) -> Table
 /// Reasons for which a route stops a frame, in the order of columns: the reasons that routes are
 /// configured for come first. The columns for the fates of copies are between the two groups.
 const ASKED_FOR: [StopReason; 2] = [StopReason::DropRule, StopReason::RateLimit];
-const OTHERS: [StopReason; 3] = [
+const OTHERS: [StopReason; 6] = [
     StopReason::HopLimit,
     StopReason::TooLong,
     StopReason::IdRange,
+    StopReason::Absent,
+    StopReason::OutOfRange,
+    StopReason::E2eWrong,
 ];
 
 /// Returns the numbers of frames that routes stopped for these reasons.

@@ -272,5 +272,8 @@ const fn stopped(why: StopReason) -> Status {
         StopReason::HopLimit => Status::HopLimit,
         StopReason::TooLong => Status::TooLong,
         StopReason::IdRange => Status::IdRange,
+        StopReason::Absent => Status::SignalAbsent,
+        StopReason::OutOfRange => Status::OutOfRange,
+        StopReason::E2eWrong => Status::E2eWrong,
     }
 }

@@ -37,6 +37,9 @@ impl Fate {
         Self::Stopped(StopReason::HopLimit),
         Self::Stopped(StopReason::TooLong),
         Self::Stopped(StopReason::IdRange),
+        Self::Stopped(StopReason::Absent),
+        Self::Stopped(StopReason::OutOfRange),
+        Self::Stopped(StopReason::E2eWrong),
         Self::NoRoute,
     ];
 
@@ -53,7 +56,10 @@ impl Fate {
             Self::Stopped(StopReason::HopLimit) => 5,
             Self::Stopped(StopReason::TooLong) => 6,
             Self::Stopped(StopReason::IdRange) => 7,
-            Self::NoRoute => 8,
+            Self::Stopped(StopReason::Absent) => 8,
+            Self::Stopped(StopReason::OutOfRange) => 9,
+            Self::Stopped(StopReason::E2eWrong) => 10,
+            Self::NoRoute => 11,
         }
     }
 

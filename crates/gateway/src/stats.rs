@@ -150,7 +150,7 @@ mod tests {
             name: "r".into(),
             taken: None,
             sent: 7,
-            stopped: Stops::from([1, 2, 3, 4, 5]),
+            stopped: Stops::from([1, 2, 3, 4, 5, 7, 8, 9]),
             failed: 6,
         };
         let stats = GatewayStats {
@@ -166,7 +166,7 @@ mod tests {
         let text = serde_json::to_string(&stats).unwrap();
         assert!(
             text.ends_with(
-                r#","kernel":[{"how":"bpf","routes":[{"name":"r","taken":null,"sent":7,"dropped_by_rule":1,"rate_limited":2,"hop_limit":3,"too_long":4,"id_range":5,"failed":6}]}]}"#
+                r#","kernel":[{"how":"bpf","routes":[{"name":"r","taken":null,"sent":7,"dropped_by_rule":1,"rate_limited":2,"hop_limit":3,"too_long":4,"id_range":5,"signal_absent":7,"out_of_range":8,"e2e_wrong":9,"failed":6}]}]}"#
             ),
             "{text}"
         );

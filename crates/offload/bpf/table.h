@@ -175,7 +175,7 @@ struct bucket {
 };
 
 /* In the order of route::Stop::ALL. */
-enum { STOP_DROP, STOP_RATE, STOP_HOPS, STOP_LONG, STOP_ID, STOPS };
+enum { STOP_DROP, STOP_RATE, STOP_HOPS, STOP_LONG, STOP_ID, STOP_ABSENT, STOP_RANGE, STOP_E2E, STOPS };
 
 struct route_count {
 	u64 taken;

@@ -77,6 +77,12 @@ statuses! {
     TooLong = "too long",
     /// An offset or a mapping gave it an ID that its format cannot have.
     IdRange = "ID out of range",
+    /// A route writes or reads a signal that it does not contain.
+    SignalAbsent = "signal absent",
+    /// A signal cannot have the value that a route writes to it.
+    OutOfRange = "value out of range",
+    /// The end-to-end protection of the message was wrong.
+    E2eWrong = "E2E wrong",
     /// The outgoing port's queue was full.
     Refused = "refused by a full queue",
     /// The outgoing port was gone, down, or cannot carry this kind of frame.

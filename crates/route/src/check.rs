@@ -2,7 +2,8 @@
 //! checks.
 
 use crate::{
-    Action, CompileError, IdSet, KindSet, Route, RouteId, Routes, match_key::sort, match_key::sorts,
+    Action, CompileError, IdSet, KindSet, MAX_ALTERNATIVES, MAX_TESTS, Route, RouteId, Routes,
+    match_key::sort, match_key::sorts,
 };
 use alloc::{
     format,
@@ -93,8 +94,30 @@ fn check_counts(route: &Route, say: &mut impl FnMut(String)) {
         ("payload patterns", route.matching.payload.len()),
     ];
     for (what, count) in counts {
-        if count > usize::from(u16::MAX) {
-            say(format!("has {count} {what}, but {} is the most", u16::MAX));
+        // One less: a condition on signals counts as one more pattern.
+        if count >= usize::from(u16::MAX) {
+            say(format!(
+                "has {count} {what}; the maximum is {}",
+                u16::MAX - 1
+            ));
+        }
+    }
+    let Some(when) = &route.matching.when else {
+        return;
+    };
+    let alternatives = &when.alternatives;
+    if !(1..=MAX_ALTERNATIVES).contains(&alternatives.len()) {
+        say(format!(
+            "has a condition of {} alternatives; it must have 1 to {MAX_ALTERNATIVES}",
+            alternatives.len()
+        ));
+    }
+    for tests in alternatives {
+        if !(1..=MAX_TESTS).contains(&tests.len()) {
+            say(format!(
+                "has an alternative of {} comparisons; it must have 1 to {MAX_TESTS}",
+                tests.len()
+            ));
         }
     }
 }

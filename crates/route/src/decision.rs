@@ -48,16 +48,25 @@ pub enum StopReason {
     /// The route changed the frame to an ID or a flag of the ID that it cannot have: a number
     /// beyond its format, an FD frame that is remote, an XL frame with an EFF ID.
     IdRange = 4,
+    /// The route writes or reads a signal that the frame does not contain.
+    Absent = 5,
+    /// The route writes a value that the signal cannot have.
+    OutOfRange = 6,
+    /// The end-to-end protection of the message is wrong, and the route drops such frames.
+    E2eWrong = 7,
 }
 
 impl StopReason {
     /// All reasons, for counters. The index of each is its number.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::DropRule,
         Self::RateLimit,
         Self::HopLimit,
         Self::TooLong,
         Self::IdRange,
+        Self::Absent,
+        Self::OutOfRange,
+        Self::E2eWrong,
     ];
 
     /// Returns the key in JSON. It never changes, because programs read it.
@@ -69,6 +78,9 @@ impl StopReason {
             Self::HopLimit => "hop_limit",
             Self::TooLong => "too_long",
             Self::IdRange => "id_range",
+            Self::Absent => "signal_absent",
+            Self::OutOfRange => "out_of_range",
+            Self::E2eWrong => "e2e_wrong",
         }
     }
 
@@ -81,6 +93,9 @@ impl StopReason {
             Self::HopLimit => "hop limit",
             Self::TooLong => "too long",
             Self::IdRange => "ID out of range",
+            Self::Absent => "signal absent",
+            Self::OutOfRange => "value out of range",
+            Self::E2eWrong => "E2E wrong",
         }
     }
 
@@ -93,6 +108,9 @@ impl StopReason {
             Self::HopLimit => "It had passed as many gateways as the table or a route allows.",
             Self::TooLong => "A modification made it longer than its kind can be.",
             Self::IdRange => "A route gave it an ID or a flag that such a frame cannot have.",
+            Self::Absent => "A route writes or reads a signal that the frame does not contain.",
+            Self::OutOfRange => "A signal cannot have the value that a route writes to it.",
+            Self::E2eWrong => "The end-to-end protection of the message was wrong.",
         }
     }
 }

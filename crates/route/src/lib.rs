@@ -18,6 +18,7 @@ mod block;
 pub mod cangw;
 mod check;
 mod circles;
+mod condition;
 #[cfg(feature = "config")]
 pub mod config;
 mod decision;
@@ -39,6 +40,7 @@ mod table;
 mod text;
 
 pub use circles::{CircleSearch, RouteCircle, circles};
+pub use condition::{MAX_ALTERNATIVES, MAX_TESTS, SignalCondition};
 pub use decision::{DecisionSink, ForwardedCopy, FrameArrival, StopReason};
 pub use error::CompileError;
 pub use interest::{FrameInterest, InterestIds, RawFilter};

@@ -1,6 +1,7 @@
 //! The conditions that determine which frames a route takes.
 
-use alloc::vec::Vec;
+use crate::SignalCondition;
+use alloc::{string::String, vec::Vec};
 
 /// The conditions that determine which frames a route takes: all parts must match.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,6 +21,10 @@ pub struct FrameMatch {
     pub payload: Vec<PayloadPattern>,
     /// Minimum and maximum payload length, both included.
     pub len: Option<(u16, u16)>,
+    /// The name of the message that the gateway file gives instead of the ID; for texts only.
+    pub message: Option<String>,
+    /// A condition on signals.
+    pub when: Option<SignalCondition>,
 }
 
 impl Default for FrameMatch {
@@ -32,6 +37,8 @@ impl Default for FrameMatch {
             err: TriState::No,
             payload: Vec::new(),
             len: None,
+            message: None,
+            when: None,
         }
     }
 }
@@ -123,4 +130,15 @@ pub struct PayloadPattern {
     pub value: Vec<u8>,
     /// The bits of them that matter; has the length of `value`.
     pub mask: Vec<u8>,
+}
+
+impl PayloadPattern {
+    /// Returns whether a payload has the bytes. One that is too short does not.
+    #[inline]
+    pub(crate) fn matches(&self, payload: &[u8]) -> bool {
+        let bytes = payload.get(usize::from(self.at)..).unwrap_or(&[]);
+        bytes.len() >= self.value.len()
+            && (bytes.iter().zip(&self.value).zip(&self.mask))
+                .all(|((byte, value), mask)| (byte ^ value) & mask == 0)
+    }
 }

@@ -1,5 +1,6 @@
 //! The compiled routing table and its decisions.
 
+use crate::condition::CompiledCondition;
 use crate::{
     Action, CompileError, DecisionSink, ForwardedCopy, FrameArrival, FrameInterest, PayloadPattern,
     PortId, Route, RouteId, RouteMode, Routes, StopReason, TableMemory, check, filter,
@@ -19,6 +20,13 @@ fn part<T>(list: &[T], start: u32, count: u16) -> &[T] {
     list.get(start..start + usize::from(count)).unwrap_or(&[])
 }
 
+/// A test of a frame's payload.
+#[derive(Clone, Debug)]
+enum PayloadTest {
+    Pattern(PayloadPattern),
+    Condition(CompiledCondition),
+}
+
 /// A compiled route: the fields that a decision needs first. Half a cache line, never across two:
 /// the routes of a large table are not in the near caches.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +38,7 @@ struct CompiledRoute {
     flags: u8,
     /// can-gw's `limit_hops`; 0 for none.
     hop_limit: u8,
-    patterns: u16,
+    payload_tests: u16,
     ops: u16,
     destinations: u16,
     /// The only destination if `destinations` is 1, else 0.
@@ -38,7 +46,7 @@ struct CompiledRoute {
     len: (u16, u16),
     /// Index into [`RoutingTable::limits`] and [`TableMemory`]'s buckets; `u32::MAX` for none.
     limit: u32,
-    first_pattern: u32,
+    first_test: u32,
     first_op: u32,
     first_to: u32,
 }
@@ -63,7 +71,7 @@ impl CompiledRoute {
     /// Returns whether the route is [`CompiledRoute::PLAIN`].
     fn is_plain(&self) -> bool {
         !self.is(Self::DROP | Self::SAME_PORT)
-            && (self.patterns, self.ops, self.destinations) == (0, 0, 1)
+            && (self.payload_tests, self.ops, self.destinations) == (0, 0, 1)
             && self.len == (0, u16::MAX)
             && (self.hop_limit, self.limit) == (0, u32::MAX)
     }
@@ -90,7 +98,7 @@ pub struct RoutingTable {
     ports: Vec<PortTable>,
     to: Vec<PortId>,
     ops: Vec<Operation>,
-    patterns: Vec<PayloadPattern>,
+    payload_tests: Vec<PayloadTest>,
     limits: Vec<CompiledLimit>,
 }
 
@@ -118,7 +126,7 @@ impl RoutingTable {
             ports: Vec::with_capacity(ports),
             to: Vec::new(),
             ops: Vec::new(),
-            patterns: Vec::new(),
+            payload_tests: Vec::new(),
             limits: Vec::new(),
         };
         for route in &routes.routes {
@@ -176,7 +184,7 @@ impl RoutingTable {
             .iter()
             .fold(0, |flags, (set, flag)| flags | if *set { *flag } else { 0 }),
             hop_limit: route.hop_limit.unwrap_or(0),
-            patterns: matching.payload.len() as u16,
+            payload_tests: (matching.payload.len() + usize::from(matching.when.is_some())) as u16,
             ops: ops.len() as u16,
             destinations: route.to.len() as u16,
             to: match route.to[..] {
@@ -185,7 +193,7 @@ impl RoutingTable {
             },
             len: matching.len.unwrap_or((0, u16::MAX)),
             limit,
-            first_pattern: self.patterns.len() as u32,
+            first_test: self.payload_tests.len() as u32,
             first_op: self.ops.len() as u32,
             first_to: self.to.len() as u32,
         };
@@ -193,7 +201,12 @@ impl RoutingTable {
             compiled.flags |= CompiledRoute::PLAIN;
         }
         self.routes.push(compiled);
-        self.patterns.extend(matching.payload.iter().cloned());
+        let patterns = matching.payload.iter().cloned();
+        self.payload_tests
+            .extend(patterns.map(PayloadTest::Pattern));
+        let condition = matching.when.as_ref().map(CompiledCondition::new);
+        self.payload_tests
+            .extend(condition.map(PayloadTest::Condition));
         self.ops.extend(ops);
         if route.to.len() > 1 {
             self.to.extend_from_slice(&route.to);
@@ -340,13 +353,11 @@ impl RoutingTable {
     fn agrees(&self, route: &CompiledRoute, key: &MatchKey<'_>, from: PortId) -> bool {
         route.sorts & key.sort != 0
             && (route.len.0..=route.len.1).contains(&key.len)
-            && part(&self.patterns, route.first_pattern, route.patterns)
+            && part(&self.payload_tests, route.first_test, route.payload_tests)
                 .iter()
-                .all(|pattern| {
-                    let bytes = key.data.get(usize::from(pattern.at)..).unwrap_or(&[]);
-                    bytes.len() >= pattern.value.len()
-                        && (bytes.iter().zip(&pattern.value).zip(&pattern.mask))
-                            .all(|((byte, value), mask)| (byte ^ value) & mask == 0)
+                .all(|test| match test {
+                    PayloadTest::Pattern(pattern) => pattern.matches(key.data),
+                    PayloadTest::Condition(condition) => condition.holds(key.data),
                 })
             && (route.is(CompiledRoute::DROP | CompiledRoute::SAME_PORT)
                 || self.destinations(route).iter().any(|to| *to != from))

@@ -2,6 +2,7 @@
 
 /// The order in which the bits of a signal follow one another over the bytes of a payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ByteOrder {
     /// Little-endian: the start bit is the least significant one, and the next byte has the more
     /// significant bits.
@@ -40,18 +41,19 @@ const MOST_BITS: u16 = 2048 * 8;
 /// The place of a signal, ready to be read: eight bytes are loaded in the signal's byte order,
 /// shifted, and masked. A signal that is not aligned to bytes can touch nine bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SignalField {
     /// The index of the first byte that is loaded.
-    base: usize,
+    base: u16,
+    /// The number of bytes that a payload needs to contain the whole signal.
+    end: u16,
     /// The number of bits below the signal in the loaded word; with a ninth byte, in the word with
     /// that byte.
-    shift: u32,
-    bits: u32,
+    shift: u8,
+    bits: u8,
     order: ByteOrder,
     /// Whether a ninth byte is needed.
     is_long: bool,
-    /// The number of bytes that a payload needs to contain the whole signal.
-    end: usize,
 }
 
 impl SignalField {
@@ -93,54 +95,133 @@ impl SignalField {
             ByteOrder::Motorola => 64 - last,
         };
         Ok(Self {
-            base,
-            shift,
-            bits,
+            base: base as u16,
+            end: (base + last.div_ceil(8) as usize) as u16,
+            shift: shift as u8,
+            bits: bits as u8,
             order,
             is_long,
-            end: base + last.div_ceil(8) as usize,
         })
     }
 
     /// Returns the number of bytes that a payload needs to contain the whole signal.
     #[must_use]
     pub const fn end(&self) -> usize {
-        self.end
+        self.end as usize
     }
 
     /// Returns the number of bits.
     #[must_use]
     pub const fn bits(&self) -> u32 {
-        self.bits
+        self.bits as u32
+    }
+
+    /// Returns the index of the first byte that is loaded.
+    #[must_use]
+    pub const fn base(&self) -> usize {
+        self.base as usize
+    }
+
+    /// Returns the byte order of the load.
+    #[must_use]
+    pub const fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// Returns the number of bits below the signal in the loaded word of 64 bits, or of 72 bits if
+    /// the signal [needs a ninth byte](Self::needs_ninth_byte).
+    #[must_use]
+    pub const fn shift(&self) -> u32 {
+        self.shift as u32
+    }
+
+    /// Returns whether eight bytes do not contain the signal.
+    #[must_use]
+    pub const fn needs_ninth_byte(&self) -> bool {
+        self.is_long
+    }
+
+    /// Returns a mask of as many low bits as the signal has.
+    #[must_use]
+    pub const fn mask(&self) -> u64 {
+        u64::MAX >> (64 - self.bits as u32)
     }
 
     /// Returns the signal's bits; `None` if the payload is too short to contain all of them. Bytes
     /// that a frame does not have are not zeros.
+    #[inline]
     #[must_use]
     pub fn read(&self, payload: &[u8]) -> Option<u64> {
-        if payload.len() < self.end {
+        if payload.len() < self.end() {
             return None;
         }
-        let loaded = payload.get(self.base..).unwrap_or_default();
+        let loaded = payload.get(self.base()..).unwrap_or_default();
         let mut bytes = [0; 8];
         match loaded.first_chunk() {
             Some(all) => bytes = *all,
             None => bytes[..loaded.len()].copy_from_slice(loaded),
         }
-        let mask = u64::MAX >> (64 - self.bits);
+        if self.is_long {
+            let ninth = loaded.get(8).copied().unwrap_or_default();
+            return Some((self.join(bytes, ninth) >> self.shift) as u64 & self.mask());
+        }
         let word = match self.order {
             ByteOrder::Intel => u64::from_le_bytes(bytes),
             ByteOrder::Motorola => u64::from_be_bytes(bytes),
         };
-        if !self.is_long {
-            return Some(word >> self.shift & mask);
+        Some(word >> self.shift & self.mask())
+    }
+
+    /// Writes the signal's bits, of which those above its size are ignored, and no other bit.
+    /// Returns whether the payload is long enough; otherwise nothing is written.
+    #[inline]
+    pub fn write(&self, payload: &mut [u8], raw: u64) -> bool {
+        if payload.len() < self.end() {
+            return false;
         }
+        let loaded = payload.get_mut(self.base()..).unwrap_or_default();
+        let mut bytes = [0; 8];
+        let count = loaded.len().min(8);
+        bytes[..count].copy_from_slice(&loaded[..count]);
         let ninth = loaded.get(8).copied().unwrap_or_default();
-        let word = match self.order {
-            ByteOrder::Intel => u128::from(word) | u128::from(ninth) << 64,
-            ByteOrder::Motorola => u128::from(word) << 8 | u128::from(ninth),
+        let (mask, raw) = (u128::from(self.mask()), u128::from(raw & self.mask()));
+        let word = self.join(bytes, ninth) & !(mask << self.shift) | raw << self.shift;
+        let ninth = match (self.order, self.is_long) {
+            (ByteOrder::Intel, _) => {
+                bytes = (word as u64).to_le_bytes();
+                (word >> 64) as u8
+            }
+            (ByteOrder::Motorola, true) => {
+                bytes = ((word >> 8) as u64).to_be_bytes();
+                word as u8
+            }
+            (ByteOrder::Motorola, false) => {
+                bytes = (word as u64).to_be_bytes();
+                0
+            }
         };
-        Some((word >> self.shift) as u64 & mask)
+        loaded[..count].copy_from_slice(&bytes[..count]);
+        if self.is_long
+            && let Some(byte) = loaded.get_mut(8)
+        {
+            *byte = ninth;
+        }
+        true
+    }
+
+    /// Returns the number that the loaded bytes are in the signal's byte order: 64 bits, or 72 with
+    /// the ninth byte.
+    fn join(&self, bytes: [u8; 8], ninth: u8) -> u128 {
+        match (self.order, self.is_long) {
+            (ByteOrder::Intel, false) => u64::from_le_bytes(bytes).into(),
+            (ByteOrder::Intel, true) => {
+                u128::from(u64::from_le_bytes(bytes)) | u128::from(ninth) << 64
+            }
+            (ByteOrder::Motorola, false) => u64::from_be_bytes(bytes).into(),
+            (ByteOrder::Motorola, true) => {
+                u128::from(u64::from_be_bytes(bytes)) << 8 | u128::from(ninth)
+            }
+        }
     }
 }
 
@@ -211,6 +292,31 @@ mod tests {
             let layout = layout(start, bits, order);
             let field = SignalField::new(layout, len).unwrap();
             prop_assert_eq!(field.read(&payload), slow(layout, &payload));
+        }
+
+        #[test]
+        fn a_write_changes_the_bits_of_the_field_only(
+            payload in proptest::collection::vec(any::<u8>(), 0..=64),
+            len in 0..=64_usize,
+            start in 0..512_u16,
+            bits in 1..=64_u8,
+            is_intel: bool,
+            raw: u64,
+        ) {
+            let order = if is_intel { ByteOrder::Intel } else { ByteOrder::Motorola };
+            let layout = layout(start, bits, order);
+            let field = SignalField::new(layout, len).unwrap();
+            let mut written = payload.clone();
+            if !field.write(&mut written, raw) {
+                prop_assert_eq!(&written, &payload);
+                prop_assert!(slow(layout, &payload).is_none());
+                return Ok(());
+            }
+            prop_assert_eq!(slow(layout, &written), Some(raw & field.mask()));
+            // With the former bits, the payload is the former one.
+            let former = slow(layout, &payload).unwrap();
+            prop_assert!(field.write(&mut written, former));
+            prop_assert_eq!(&written, &payload);
         }
 
         #[test]

@@ -4,6 +4,8 @@
 //!   whatever its format.
 //! * [`dbc`]: reads a database from a DBC file (feature `dbc`).
 //! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
+//! * [`FieldTest`], [`FieldWrite`]: a comparison of a signal with a range, and an assignment to it,
+//!   in integers only.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
 //! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group.
@@ -40,6 +42,8 @@ mod index;
 mod message;
 mod sending;
 mod signal;
+mod test;
+mod write;
 
 pub use decimal::{Decimal, DecimalError};
 pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};
@@ -49,6 +53,12 @@ pub use message::{
 };
 pub use signal::{
     PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
+};
+
+pub use test::{BitMeaning, FieldTest};
+pub use write::{
+    FieldSource, FieldWrite, LinearMap, MAX_WRITES, OutOfRange, RangePolicy, WriteRefusal,
+    write_fields,
 };
 
 /// A place in a database file, and what is wrong there.

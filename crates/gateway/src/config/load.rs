@@ -83,7 +83,7 @@ fn read(
     }
     let ports = ports(&mut root, kinds, found);
     let meant = |name: &str| ports.meant(name);
-    let parsed = route::config::parse(&mut root, &ports.names, &meant, found);
+    let parsed = route::config::parse(&mut root, &ports.names, &meant, &|_| None, found);
     root.finish(found);
     (gateway, ports, parsed)
 }

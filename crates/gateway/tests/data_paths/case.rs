@@ -82,7 +82,7 @@ pub(crate) struct Counted {
     /// Copies that it sent.
     pub(crate) sent: u64,
     /// Frames that it stopped, by [`StopReason::ALL`].
-    pub(crate) stopped: [u64; 5],
+    pub(crate) stopped: [u64; StopReason::ALL.len()],
     /// Copies that the interface did not accept, or that are not valid on a bus.
     pub(crate) failed: u64,
 }

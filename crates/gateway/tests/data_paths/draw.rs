@@ -81,6 +81,8 @@ fn matching() -> impl Strategy<Value = FrameMatch> {
             err,
             payload,
             len,
+            message: None,
+            when: None,
         })
 }
 

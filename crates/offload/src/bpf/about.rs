@@ -9,7 +9,7 @@ use aya::maps::{Array, Map};
 const PAGE: usize = 512;
 type Page = [u64; PAGE];
 /// The first word; a different layout has a different one.
-const MAGIC: u64 = u64::from_le_bytes(*b"cangate1");
+const MAGIC: u64 = u64::from_le_bytes(*b"cangate2");
 const PERSISTED: u64 = 1;
 const ROUTE: usize = 3 + route::StopReason::ALL.len();
 const PORT: usize = 4;
@@ -176,7 +176,7 @@ mod tests {
                 counted: names.iter().map(|_| RouteCounts {
                     taken: Some(number),
                     sent: 1,
-                    stopped: [2, 3, 4, 5, number],
+                    stopped: [2, 3, 4, 5, 6, 7, 8, number],
                     failed: 6,
                 }).collect(),
                 port_counted: ports.iter().map(|_| PortCounts {

@@ -160,7 +160,7 @@ pub(crate) struct Limit {
 pub(crate) struct RouteCount {
     pub(crate) taken: u64,
     pub(crate) sent: u64,
-    pub(crate) stopped: [u64; 5],
+    pub(crate) stopped: [u64; 8],
     pub(crate) failed: u64,
 }
 
@@ -184,7 +184,7 @@ plain! {
     CrcTable: 256,
     Sum: 2064,
     Limit: 64,
-    RouteCount: 64,
+    RouteCount: 88,
     PortCount: 32,
 }
 

@@ -116,7 +116,7 @@ mod tests {
         assert_eq!((after.sent, after.failed), (u64::from(u32::MAX) + 5, 1));
         assert_eq!(
             after.stopped,
-            [0, 0, 3, 0, 0],
+            [0, 0, 3, 0, 0, 0, 0, 0],
             "hops, as it changes no length"
         );
         assert_eq!(count(4, 3), after);

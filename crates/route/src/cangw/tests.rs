@@ -648,7 +648,7 @@ proptest! {
         let mut found = ::config::Diagnostics::new();
         let document = TomlDocument::parse(&source, &mut found);
         let mut root = document.root();
-        let parsed = crate::config::parse(&mut root, &imported.ports, &|_| Vec::new(), &mut found);
+        let parsed = crate::config::parse(&mut root, &imported.ports, &|_| Vec::new(), &|_| None, &mut found);
         prop_assert!(!found.has_errors(), "{}", render(&source, found.list(), false));
         prop_assert_eq!(parsed.routes, imported.routes.routes, "{}", imported.toml);
     }

@@ -35,6 +35,8 @@ pub(super) fn parse(
         err: keys.error,
         payload: patterns(keys, limits, found),
         len: length.and_then(|value| length_range(value, limits, found)),
+        message: None,
+        when: None,
     };
     check(&matching, table, found);
     matching

@@ -27,9 +27,11 @@ use alloc::{
     collections::{BTreeMap, BTreeSet},
     format,
     string::String,
+    sync::Arc,
     vec::Vec,
 };
 use core::ops::Range;
+use signals::MessageDatabase;
 
 /// Maximum number of routes in a file.
 pub const MOST_ROUTES: usize = 1_000_000;
@@ -56,6 +58,8 @@ pub struct ParsedRoutes {
 /// `meant` returns the ports that a wrong name may refer to, such as the port of that Linux
 /// interface.
 ///
+/// `databases` returns the database of a port's messages, for `message`, `when` and `signal`.
+///
 /// Every mistake is added to `found`. Routes with mistakes are left out or incomplete, so that the
 /// result is usable only if there were no errors.
 #[must_use]
@@ -63,6 +67,7 @@ pub fn parse(
     root: &mut TomlTable<'_>,
     ports: &[String],
     meant: &dyn Fn(&str) -> Vec<PortAlias>,
+    databases: &dyn Fn(PortId) -> Option<Arc<NamedDatabase>>,
     found: &mut Diagnostics,
 ) -> ParsedRoutes {
     let mut parsed = ParsedRoutes::default();
@@ -72,6 +77,7 @@ pub fn parse(
             .filter_map(|(i, name)| Some((name.as_str(), PortId(u16::try_from(i).ok()?))))
             .collect(),
         meant,
+        databases,
     };
     let mut tables = root.tables("routes", "route", found);
     for word in FOR_ROUTES {
@@ -115,6 +121,20 @@ struct PortNames<'p> {
     ids: BTreeMap<&'p str, PortId>,
     /// Function that returns the ports to which an unknown name may refer.
     meant: &'p dyn Fn(&str) -> Vec<PortAlias>,
+    /// Function that returns the database of a port.
+    #[expect(dead_code, reason = "`message` and `when` follow")]
+    databases: &'p dyn Fn(PortId) -> Option<Arc<NamedDatabase>>,
+}
+
+/// A database of messages that a gateway file names.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NamedDatabase {
+    /// The name in the gateway file: `[databases.NAME]`.
+    pub name: String,
+    /// The file, as the gateway file has it; for messages.
+    pub file: String,
+    /// Its messages.
+    pub messages: MessageDatabase,
 }
 
 impl PortNames<'_> {

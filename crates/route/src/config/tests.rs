@@ -21,7 +21,7 @@ fn read(text: &str) -> (Vec<Route>, Vec<Diagnostic>) {
     let mut found = Diagnostics::new();
     let document = TomlDocument::parse(&source, &mut found);
     let mut root = document.root();
-    let parsed = parse(&mut root, &ports(), &|_| Vec::new(), &mut found);
+    let parsed = parse(&mut root, &ports(), &|_| Vec::new(), &|_| None, &mut found);
     root.finish(&mut found);
     (parsed.routes, found.into_sorted())
 }
@@ -572,6 +572,8 @@ fn matches(kinds: KindSet) -> impl Strategy<Value = FrameMatch> {
                 err,
                 payload,
                 len: len.map(|(a, b)| (a.min(b), a.max(b))),
+                message: None,
+                when: None,
             }
         })
 }

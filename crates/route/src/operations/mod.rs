@@ -29,6 +29,7 @@ registry::operations! {
     offset_id::OffsetId,
     map_id::MapId,
     copy_bytes::CopyBytes,
+    write_signals::WriteSignals,
     crc8::Crc8,
     xor_sum::XorSum,
 }

@@ -10,10 +10,13 @@ pub(super) fn implies(narrow: &FrameMatch, wide: &FrameMatch) -> bool {
         (None, Some(_)) => false,
         (Some((first, last)), Some((low, high))) => low <= first && last <= high,
     };
-    len && wide
-        .payload
-        .iter()
-        .all(|pattern| narrow.payload.contains(pattern))
+    // Conditions on signals are compared as a whole only.
+    let when = wide.when.is_none() || wide.when == narrow.when;
+    len && when
+        && wide
+            .payload
+            .iter()
+            .all(|pattern| narrow.payload.contains(pattern))
 }
 
 /// Returns whether a frame can pass both by payload and length.

@@ -300,6 +300,8 @@ pub fn random_match(rng: &mut Rng) -> FrameMatch {
             let (a, b) = (rng.below(12) as u16, rng.below(70) as u16);
             (a.min(b), a.max(b))
         }),
+        message: None,
+        when: None,
     }
 }
 

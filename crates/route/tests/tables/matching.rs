@@ -46,6 +46,10 @@ fn a_table_decides_as_a_loop_over_all_routes_does() {
                     Event::Stopped(_, StopReason::TooLong) => 4,
                     Event::Stopped(_, StopReason::IdRange) => 5,
                     Event::Stopped(_, StopReason::RateLimit) => unreachable!("no limits here"),
+                    Event::Stopped(
+                        _,
+                        StopReason::Absent | StopReason::OutOfRange | StopReason::E2eWrong,
+                    ) => unreachable!("no signals here"),
                 }] += 1;
             }
             seen[6] += u32::from(got.is_empty());
