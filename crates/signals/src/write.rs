@@ -118,19 +118,7 @@ impl FieldSource {
                 } else {
                     i128::from(raw)
                 };
-                let value = map.apply(raw);
-                if (range.lowest..=range.highest).contains(&value) {
-                    return Ok(value as u64);
-                }
-                match range.outside {
-                    OutOfRange::Saturate => Ok(if value < range.lowest {
-                        range.lowest as u64
-                    } else {
-                        range.highest as u64
-                    }),
-                    OutOfRange::Substitute(bits) => Ok(bits),
-                    OutOfRange::Drop => Err(WriteRefusal::OutOfRange),
-                }
+                range.bits(map.apply(raw)).ok_or(WriteRefusal::OutOfRange)
             }
         }
     }
@@ -177,6 +165,22 @@ pub fn write_fields(writes: &[FieldWrite], payload: &mut [u8]) -> Result<(), Wri
 }
 
 impl RangePolicy {
+    /// Returns the bits to write for a raw value; `None` if it is outside, and
+    /// [`OutOfRange::Drop`] applies.
+    #[inline]
+    #[must_use]
+    pub const fn bits(&self, value: i128) -> Option<u64> {
+        if self.lowest <= value && value <= self.highest {
+            return Some(value as u64);
+        }
+        match self.outside {
+            OutOfRange::Saturate if value < self.lowest => Some(self.lowest as u64),
+            OutOfRange::Saturate => Some(self.highest as u64),
+            OutOfRange::Substitute(bits) => Some(bits),
+            OutOfRange::Drop => None,
+        }
+    }
+
     /// Returns the range of all values that a field can have.
     #[must_use]
     pub const fn of_field(field: &SignalField, meaning: BitMeaning, outside: OutOfRange) -> Self {
