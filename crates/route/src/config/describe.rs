@@ -1,5 +1,6 @@
 //! Descriptions of routes in words.
 
+use super::groups;
 use super::write::time;
 use crate::text::words::{format_name, hex, id_number, join, payload_bytes};
 use crate::{FrameMatch, IdFilter, IdSet, PayloadPattern, PortId, RateLimit, Route, TriState};
@@ -118,6 +119,8 @@ fn filter_words(filter: &IdFilter) -> String {
             let is = if filter.inverted { "is not" } else { "is" };
             if mask & CanId::ERR_FLAG != 0 {
                 format!("error classes {:X}", mask & CanId::EFF_MASK)
+            } else if let (false, Some(words)) = (filter.inverted, groups::words(id, mask)) {
+                words
             } else {
                 format!("raw ID & {mask:08X} {is} {:08X}", id & mask)
             }

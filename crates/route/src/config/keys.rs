@@ -19,7 +19,7 @@ const LONGEST: i64 = frame::dlc::XL_MAX as i64;
         /// Where frames come from.
         pub(super) from: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
             value "port or list", default "required", needed "add `from = \"PORT\"`",
-            not "source" "src" "in" "input" "iif" "ingress" "from_port" "input_port" "src_if" "rx";
+            not "src" "in" "input" "iif" "ingress" "from_port" "input_port" "src_if" "rx";
         /// Where frames go.
         pub(super) to: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
             value "port or list", default "required, unless `drop`",
@@ -62,6 +62,25 @@ const LONGEST: i64 = frame::dlc::XL_MAX as i64;
         /// Raw filters as in can-gw: `"123:C00007FF"`, `"123~7FF"`.
         pub(super) filter: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
             default "", not "filters" "can_filter" "can_filters";
+        /// IDs and ranges that the route does not take: all others, or those of `id` without these.
+        pub(super) except: Option<TomlValue<'t>> = None
+            => later(|| one_or_list(ValueShape::Text)),
+            value "as `id`", default "none", not "exclude" "without" "all_but" "not";
+        /// Parameter groups of J1939, of any priority: `65265`, or `"FEF1"` in hex. A group that is
+        /// sent to one address is taken for all addresses. Instead of `id`.
+        pub(super) pgn: Option<TomlValue<'t>> = None
+            => later(|| one_or_list(ValueShape::Any(vec![
+                ValueShape::Integer(0..=0x3_FFFF), ValueShape::Text,
+            ]))),
+            value "number, or hex in quotes, or a list", default "any",
+            not "parameter_group" "group" "pgns";
+        /// The senders' addresses in J1939: `42`, or `"2A"` in hex. Alone, or with `pgn`.
+        pub(super) source: Option<TomlValue<'t>> = None
+            => later(|| one_or_list(ValueShape::Any(vec![
+                ValueShape::Integer(0..=0xFF), ValueShape::Text,
+            ]))),
+            value "number, or hex in quotes, or a list", default "any",
+            not "source_address" "sa" "src_addr";
         /// The kinds of frame.
         pub(super) kind: Option<KindSet> = None => kinds(),
             value "`\"classic\"`, `\"fd\"`, `\"xl\"`, or a list", default "all",

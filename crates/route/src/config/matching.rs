@@ -1,7 +1,7 @@
 //! The keys of a route that specify which frames it takes.
 
 use super::keys::{PatternKeys, RouteKeys};
-use super::payload_limit;
+use super::{except, groups, payload_limit};
 use crate::text::{ids, limits::FrameLimits};
 use crate::{FrameMatch, IdFilter, KindSet, PayloadPattern, TriState};
 use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue};
@@ -29,7 +29,7 @@ pub(super) fn parse(
 ) -> FrameMatch {
     let length = keys.length.as_ref();
     let matching = FrameMatch {
-        ids: id_filters(keys, found),
+        ids: ids(keys, table, found),
         kinds: limits.kinds,
         rtr: keys.rtr,
         err: keys.error,
@@ -40,6 +40,13 @@ pub(super) fn parse(
     };
     check(&matching, table, found);
     matching
+}
+
+/// Returns the filters by whichever keys the route has.
+fn ids(keys: &RouteKeys<'_>, table: &TomlTable<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
+    let mut filters = id_filters(keys, found);
+    filters.extend(groups::filters(keys, table, found));
+    except::apply(filters, keys, table, found)
 }
 
 fn id_filters(keys: &RouteKeys<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {

@@ -6,6 +6,8 @@
 
 mod actions;
 mod describe;
+mod except;
+mod groups;
 mod keys;
 mod lint;
 mod matching;

@@ -33,7 +33,7 @@ pub(crate) fn good(text: &str) -> Vec<Route> {
 }
 
 /// A route with these further lines, and the resulting messages.
-fn messages(lines: &str) -> Vec<String> {
+pub(crate) fn messages(lines: &str) -> Vec<String> {
     let text = format!("[[routes]]\nfrom = 'can0'\nto = 'can1'\n{lines}\n");
     let found = read(&text).1;
     for d in &found {
@@ -45,7 +45,7 @@ fn messages(lines: &str) -> Vec<String> {
     found.into_iter().map(|d| d.message).collect()
 }
 
-fn one(lines: &str) -> Route {
+pub(crate) fn one(lines: &str) -> Route {
     let text = format!("[[routes]]\nfrom = 'can0'\nto = 'can1'\n{lines}\n");
     good(&text).remove(0)
 }

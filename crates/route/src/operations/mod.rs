@@ -28,6 +28,7 @@ registry::operations! {
     modify::Modify,
     offset_id::OffsetId,
     map_id::MapId,
+    map_table::MapTable,
     copy_bytes::CopyBytes,
     write_signals::WriteSignals,
     crc8::Crc8,

@@ -311,7 +311,7 @@ fn random_index(rng: &mut Rng, size: i32) -> i16 {
 
 pub fn random_action(rng: &mut Rng, size: u32) -> Action {
     let maybe = |rng: &mut Rng| rng.one_in(2);
-    match rng.below(8) {
+    match rng.below(9) {
         0..=2 => Action::Modify(Modify {
             op: rng.pick(&[ModifyOp::And, ModifyOp::Or, ModifyOp::Xor, ModifyOp::Set]),
             id: maybe(rng).then(|| match rng.below(2) {
@@ -356,7 +356,8 @@ pub fn random_action(rng: &mut Rng, size: u32) -> Action {
                 clear: maybe(rng),
             })
         }
-        6 => Action::XorSum(XorSum {
+        6 => Action::MapTable(random_table(rng)),
+        7 => Action::XorSum(XorSum {
             from: random_index(rng, size as i32),
             to: random_index(rng, size as i32),
             result: random_index(rng, size as i32),
@@ -364,6 +365,31 @@ pub fn random_action(rng: &mut Rng, size: u32) -> Action {
         }),
         _ => Action::Crc8(random_crc8(rng, size as i32)),
     }
+}
+
+/// A table of up to six blocks, none of which begins inside another one.
+fn random_table(rng: &mut Rng) -> MapTable {
+    let mut first = 0;
+    let count = rng.below(6);
+    let blocks = (0..count).map(|_| {
+        first += rng.below(0x60);
+        let more = rng.below(0x20);
+        let block = MappedBlock {
+            from_eff: false,
+            first,
+            last: first + more,
+            to_eff: rng.one_in(2),
+            to: rng.below(0x700),
+        };
+        first += more + 1;
+        block
+    });
+    let mut blocks: Vec<MappedBlock> = blocks.collect();
+    if rng.one_in(2) {
+        blocks.iter_mut().for_each(|block| block.from_eff = true);
+    }
+    blocks.reverse();
+    MapTable { blocks }
 }
 
 pub fn random_crc8(rng: &mut Rng, size: i32) -> Crc8 {

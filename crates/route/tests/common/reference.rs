@@ -177,6 +177,18 @@ fn change(actions: &[Action], frame: &Owned) -> Result<Owned, StopReason> {
                     }
                 }
             }
+            Action::MapTable(MapTable { blocks }) => {
+                if let Some(number) = number(&now) {
+                    let eff = now.kind != Kind::Xl && now.id & EFF != 0;
+                    let block = blocks.iter().find(|block| {
+                        block.from_eff == eff && (block.first..=block.last).contains(&number)
+                    });
+                    if let Some(block) = block {
+                        let new = i64::from(block.to) + i64::from(number - block.first);
+                        renumber(&mut now, new, Some(block.to_eff))?;
+                    }
+                }
+            }
             Action::CopyBytes(CopyBytes {
                 from,
                 to,

@@ -33,8 +33,7 @@ pub(super) fn warn(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
             block(second.from, second.count),
             block(second.to, second.count),
         );
-        let hint = "actions happen one after the other; to map each ID once, give each block a route of its \
-                    own, with `id`";
+        let hint = "actions happen one after the other; `map = { \"100\" = \"200\", … }` maps all IDs at once";
         found.push(Diagnostic::warning(span.clone(), message).hint(hint));
     }
 }
