@@ -66,6 +66,16 @@ impl Decimal {
         Self { mantissa, exponent }
     }
 
+    /// Returns the mantissa: the number is this times 10^[`exponent`](Self::exponent).
+    pub(crate) const fn mantissa(self) -> i128 {
+        self.mantissa
+    }
+
+    /// See [`mantissa`](Self::mantissa).
+    pub(crate) const fn exponent(self) -> i32 {
+        self.exponent
+    }
+
     /// Returns whether the number is 0.
     #[must_use]
     pub const fn is_zero(self) -> bool {

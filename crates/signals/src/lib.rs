@@ -6,6 +6,8 @@
 //! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
 //! * [`FieldTest`], [`FieldWrite`]: a comparison of a signal with a range, and an assignment to it,
 //!   in integers only.
+//! * [`SignalDefinition::compare`], [`SignalDefinition::copy_of`]: comparisons and copies of physical
+//!   values as tests and assignments of raw ones, exactly.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
 //! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group.
@@ -34,23 +36,29 @@ extern crate alloc;
 #[cfg(any(test, feature = "dbc"))]
 extern crate std;
 
+mod compare;
 #[cfg(feature = "dbc")]
 pub mod dbc;
 mod decimal;
 mod field;
+mod float;
 mod index;
 mod message;
+mod quotient;
+mod rescale;
 mod sending;
 mod signal;
 mod test;
 mod write;
 
+pub use compare::{CompareError, CompareOperator, CompareReason, CompareResult};
 pub use decimal::{Decimal, DecimalError};
 pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};
 pub use index::MessageIndex;
 pub use message::{
     DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
 };
+pub use rescale::{AssignError, SignalCopy};
 pub use signal::{
     PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
 };
