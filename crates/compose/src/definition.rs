@@ -12,8 +12,8 @@ pub struct InputMessage {
     pub name: String,
     /// SocketCAN's 32 bits of its ID, with the EFF flag; no other flag.
     pub id: u32,
-    /// The bits of `id` that a frame must have, EFF and RTR flag included. Parameter groups of J1939
-    /// leave out priority and source address.
+    /// The bits of `id` that a frame must have, EFF and RTR flag included. Parameter groups of
+    /// J1939 leave out priority and source address.
     pub mask: u32,
     /// The signals that are read.
     pub signals: Vec<InputSignal>,

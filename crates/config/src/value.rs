@@ -149,6 +149,16 @@ impl<'t> TomlValue<'t> {
         }
     }
 
+    /// Returns the text of a number with a point or an exponent, from which it can be read exactly;
+    /// reports nothing if the value is not one.
+    #[must_use]
+    pub fn as_float_text(&self) -> Option<&'t str> {
+        match self.inner {
+            DeValue::Float(number) => Some(number.as_str()),
+            _ => None,
+        }
+    }
+
     /// Returns the boolean, if it is one; reports nothing otherwise.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {

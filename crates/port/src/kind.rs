@@ -5,7 +5,9 @@ use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
 use config::{Diagnostics, KeySpec, TomlTable};
 use frame::Kind;
+use signals::MessageDatabase;
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -84,6 +86,17 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
     /// [`PortError`] names what is wrong or missing, and the remedy.
     fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError>;
 
+    /// Returns the settings with what they need of the gateway file's databases; `None` if they
+    /// need nothing, or if there are mistakes, which are added to `found`.
+    fn bind(
+        &self,
+        databases: &DatabasesByName<'_>,
+        found: &mut Diagnostics,
+    ) -> Option<Arc<dyn PortSettings>> {
+        let _ = (databases, found);
+        None
+    }
+
     /// Returns whether the resource under the port (such as its interface) is still set up as these
     /// settings specify, or another program has changed it since. If false, a reload opens the port
     /// anew.
@@ -149,6 +162,9 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         false
     }
 }
+
+/// The databases of a gateway file, by their names.
+pub type DatabasesByName<'a> = BTreeMap<&'a str, &'a MessageDatabase>;
 
 /// A resource that only one port can have.
 #[derive(Clone, PartialEq, Eq, Debug)]

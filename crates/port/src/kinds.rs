@@ -239,7 +239,7 @@ mod tests {
     use crate::PortSpec;
     use config::{SourceText, TomlDocument};
 
-    const EACH: [&str; 8] = [
+    const EACH: [&str; 9] = [
         "socketcan",
         "bus",
         "log",
@@ -247,6 +247,7 @@ mod tests {
         "chardev",
         "virtio",
         "shm",
+        "messages",
         "controller",
     ];
 

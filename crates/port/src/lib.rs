@@ -57,6 +57,8 @@ kinds::kinds! {
     "virtio" by "virtio" where target_pointer_width = "64", "64-bit" => virtio::VirtioPorts,
         not "vm" "qemu" "vhost" "vhost-user" "virtio-can" "virtio_can";
     "shm" by "shm" => shm::ShmPorts, not "ivshmem" "shared_memory" "shared-memory" "ring";
+    "messages" by "messages" => composed::ComposedPorts,
+        not "signals" "composed" "rest_bus" "restbus" "simulation";
     "controller" by "virtio" where target_pointer_width = "64", "64-bit"
         => controllers::SharedControllers;
 }
@@ -69,8 +71,8 @@ pub use engine::{
 pub use faults::PortFaults;
 pub use keys::queue;
 pub use kind::{
-    ComparableSettings, ExclusiveResource, FileOrStream, FramePassage, LONGEST_NAME, LONGEST_QUEUE,
-    PlacedPort, PortKind, PortSettings,
+    ComparableSettings, DatabasesByName, ExclusiveResource, FileOrStream, FramePassage,
+    LONGEST_NAME, LONGEST_QUEUE, PlacedPort, PortKind, PortSettings,
 };
 pub use kinds::{KnownKind, PortKinds};
 pub use opener::{AtStart, PortOpener};

@@ -47,13 +47,42 @@ impl<'a> MessageIndex<'a> {
     }
 }
 
+impl MessageDefinition {
+    /// Returns SocketCAN's 32 bits of the message's ID and the mask of those that its frames have
+    /// in common, flags included. Frames of a parameter group of J1939 have any priority and
+    /// source; of a group that is sent to one address, any destination.
+    #[must_use]
+    pub fn frame_filter(&self) -> (u32, u32) {
+        let id = self.id.raw();
+        match parameter_group(self.id) {
+            Some(group) if self.j1939 => {
+                let bits = if is_broadcast(group) {
+                    0x3_FFFF
+                } else {
+                    0x3_FF00
+                };
+                (id, !CanId::EFF_MASK | bits << 8)
+            }
+            _ => (id, u32::MAX),
+        }
+    }
+}
+
 /// Returns the parameter group number of an extended ID (SAE J1939-21, section 5.2): 18 bits, in
 /// which the low byte is 0 for groups that are sent to one destination.
 fn parameter_group(id: CanId) -> Option<u32> {
-    /// The first PDU format whose low byte belongs to the group.
-    const FIRST_BROADCAST: u32 = 0xF0;
     let group = id.number() >> 8 & 0x3_FFFF;
-    let is_broadcast = group >> 8 & 0xFF >= FIRST_BROADCAST;
-    let group = if is_broadcast { group } else { group & !0xFF };
+    let group = if is_broadcast(group) {
+        group
+    } else {
+        group & !0xFF
+    };
     id.is_eff().then_some(group)
+}
+
+/// Returns whether the low byte of a group is part of its number, and not an address.
+const fn is_broadcast(group: u32) -> bool {
+    /// The first such PDU format.
+    const FIRST: u32 = 0xF0;
+    group >> 8 & 0xFF >= FIRST
 }

@@ -15,8 +15,8 @@ struct NumberRange {
     last: u32,
 }
 
-/// Leaves the IDs of `except` out of the filters of `id`, or out of all IDs. The result is a list of
-/// ranges, which each data path has.
+/// Leaves the IDs of `except` out of the filters of `id`, or out of all IDs. The result is a list
+/// of ranges, which each data path has.
 pub(super) fn apply(
     filters: Vec<IdFilter>,
     keys: &RouteKeys<'_>,

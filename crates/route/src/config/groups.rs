@@ -1,8 +1,8 @@
 //! Parameter groups of J1939: `pgn` and `source`.
 //!
 //! An extended ID of J1939 has a priority (3 bits), a parameter group number (18 bits), and the
-//! address of the sender (8 bits); of a group that is sent to one address (PDU format below F0), the
-//! low byte of the number is that address instead (SAE J1939-21, section 5.2).
+//! address of the sender (8 bits); of a group that is sent to one address (PDU format below F0),
+//! the low byte of the number is that address instead (SAE J1939-21, section 5.2).
 
 use super::keys::RouteKeys;
 use crate::{IdFilter, IdSet};
@@ -215,7 +215,8 @@ mod tests {
     use crate::config::tests::{messages, one};
     use crate::config::{describe, to_toml};
 
-    /// The IDs of messages on heavy vehicles (SAE J1939-71: CCVS is 65265, EEC1 61444; request 59904).
+    /// The IDs of messages on heavy vehicles (SAE J1939-71: CCVS is 65265, EEC1 61444; request
+    /// 59904).
     #[test]
     fn parameter_groups_are_taken_with_any_priority() {
         let takes = |keys: &str, raw: u32| {
@@ -303,7 +304,7 @@ mod tests {
             text.contains("parameter group FEF1 of source 2A or parameter group EA00 of source 2A"),
             "{text}"
         );
-        let text = to_toml(&[route.clone()], &ports);
+        let text = to_toml(core::slice::from_ref(&route), &ports);
         let again = crate::config::tests::good(&text);
         assert_eq!(again, [route]);
     }

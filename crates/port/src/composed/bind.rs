@@ -1,0 +1,600 @@
+//! The messages and signals of the databases that the keys name.
+
+use super::halves;
+use super::spec::{
+    FallbackSpec, KEYWORD, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec,
+};
+use crate::kind::{DatabasesByName, FramePassage, PortSettings};
+use crate::{Halves, PortError, PortOpener};
+use compose::{
+    AliveCounter, ComposedMessage, InputMessage, InputSignal, MessageComposer, SendTiming,
+    SignalAssignment, SilenceRule, SilentValue, SourceIndex,
+};
+use config::{Diagnostic, Diagnostics, SpannedValue, did_you_mean};
+use frame::flags;
+use frame::{Header, Kind, Nanos};
+use signals::{
+    BitMeaning, FieldSource, FieldTest, LinearMap, MessageDatabase, MessageDefinition, OutOfRange,
+    RangePolicy, SignalDefinition, SignalField, SignalKind, SignalPresence,
+};
+use std::ops::Range;
+
+/// The maximum number of signals that a warning names.
+const MOST_NAMED: usize = 5;
+
+/// The settings of a port that makes messages.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ComposedSettings {
+    /// The messages that are read.
+    pub inputs: Vec<InputMessage>,
+    /// The messages that are made.
+    pub messages: Vec<ComposedMessage>,
+}
+
+impl PortSettings for ComposedSettings {
+    fn kind(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn describe(&self) -> String {
+        let made = self.messages.iter().map(|message| {
+            let timing = message.timing;
+            let mut when = Vec::new();
+            when.extend(
+                timing
+                    .cycle
+                    .map(|cycle| format!("every {} ms", milliseconds(cycle))),
+            );
+            when.extend(timing.on_change.then(|| "on change".to_owned()));
+            when.extend(timing.answers_remote.then(|| "on request".to_owned()));
+            let id = message.header.id();
+            format!("\n  makes {} ({id}) {}", message.name, when.join(" and "))
+        });
+        let read: Vec<&str> = self
+            .inputs
+            .iter()
+            .map(|input| input.name.as_str())
+            .collect();
+        let read = match read.as_slice() {
+            [] => String::new(),
+            names => format!(" from {}", names.join(", ")),
+        };
+        format!("messages of this gateway{read}{}", made.collect::<String>())
+    }
+
+    fn passes(&self, kind: Kind) -> FramePassage {
+        FramePassage::by_data_phase(kind, true)
+    }
+
+    fn open(&self, port: &str, _opener: &mut PortOpener) -> Result<Halves, PortError> {
+        let (inputs, messages) = (self.inputs.clone(), self.messages.clone());
+        // The composer starts with the first call, which has the time. What it would refuse then is
+        // refused here.
+        match MessageComposer::new(inputs.clone(), messages.clone(), 0) {
+            Ok(_) => Ok(halves::halves(inputs, messages)),
+            Err(error) => Err(PortError {
+                port: port.to_owned(),
+                what: error.to_string(),
+                source: None,
+            }),
+        }
+    }
+}
+
+/// Returns a time in milliseconds, with as many places as needed.
+fn milliseconds(time: Nanos) -> f64 {
+    time as f64 / 1e6
+}
+
+/// Finds the messages and signals of the settings; `None` if there are mistakes.
+pub(super) fn bind(
+    unbound: &UnboundSettings,
+    databases: &DatabasesByName<'_>,
+    found: &mut Diagnostics,
+) -> Option<ComposedSettings> {
+    let own = unbound.database.as_ref()?;
+    // An unknown name is reported where the port's `database` is read.
+    let own_messages = *databases.get(own.value.as_str())?;
+    let mut binder = Binder {
+        databases,
+        own: own.value.as_str(),
+        inputs: Vec::new(),
+        keys: Vec::new(),
+    };
+    let mut messages = Vec::new();
+    let mut is_complete = true;
+    for spec in &unbound.makes {
+        match binder.message(spec, own_messages, found) {
+            Some(message) => messages.push(message),
+            None => is_complete = false,
+        }
+    }
+    is_complete.then_some(ComposedSettings {
+        inputs: binder.inputs,
+        messages,
+    })
+}
+
+/// The index of a signal that is set, and its place in the file.
+type SetSignal = (usize, Range<usize>);
+
+/// The messages that are read, while they are collected.
+struct Binder<'d> {
+    databases: &'d DatabasesByName<'d>,
+    own: &'d str,
+    inputs: Vec<InputMessage>,
+    /// For each input its database and message, and for each of its signals the index.
+    keys: Vec<(&'d str, &'d str, Vec<usize>)>,
+}
+
+impl<'d> Binder<'d> {
+    fn message(
+        &mut self,
+        spec: &MakeSpec,
+        own: &'d MessageDatabase,
+        found: &mut Diagnostics,
+    ) -> Option<ComposedMessage> {
+        let message = find_message(
+            own,
+            self.own,
+            &spec.name.value,
+            spec.name.span.clone(),
+            found,
+        )?;
+        let header = header(message, spec, found)?;
+        let mut initial = vec![0; message.len];
+        let mut assignments = Vec::new();
+        let mut is_complete = true;
+        let mut set: Vec<SetSignal> = Vec::new();
+        for (name, value) in &spec.signals {
+            let Some(at) = find_signal(message, name, found) else {
+                is_complete = false;
+                continue;
+            };
+            let Some(signal) = message.signals.get(at) else {
+                continue;
+            };
+            set.push((at, name.span.clone()));
+            match value {
+                SignalSpec::Constant(value) => match bits(signal, value, found) {
+                    Some(bits) => {
+                        signal.field.write(&mut initial, bits);
+                    }
+                    None => is_complete = false,
+                },
+                SignalSpec::Source(source) => {
+                    match self.assignment(message, signal, source, found) {
+                        Some((assignment, status)) => {
+                            assignments.push(assignment);
+                            set.extend(status);
+                        }
+                        None => is_complete = false,
+                    }
+                }
+            }
+        }
+        let mut counter = None;
+        if let Some(name) = &spec.counter {
+            match counter_of(message, name, found) {
+                Some((at, made)) => {
+                    set.push((at, name.span.clone()));
+                    counter = Some(made);
+                }
+                None => is_complete = false,
+            }
+        }
+        is_complete &= check_set(message, &set, &initial, found);
+        if is_complete {
+            warn_of_unset(message, &set, spec, found);
+        }
+        is_complete.then_some(ComposedMessage {
+            name: message.name.clone(),
+            header,
+            initial,
+            timing: SendTiming {
+                cycle: spec.every,
+                on_change: spec.on_change,
+                min_distance: spec.min_distance,
+                answers_remote: spec.answer_remote,
+            },
+            assignments,
+            counter,
+        })
+    }
+
+    /// Returns the assignment of a signal with a source, and the signal for its status.
+    fn assignment(
+        &mut self,
+        message: &MessageDefinition,
+        signal: &SignalDefinition,
+        spec: &SourceSpec,
+        found: &mut Diagnostics,
+    ) -> Option<(SignalAssignment, Option<SetSignal>)> {
+        let (database, from_message, from) = self.source(&spec.from, found)?;
+        let outside = match &spec.overflow {
+            Some(FallbackSpec::Word("drop")) => OutOfRange::Drop,
+            Some(FallbackSpec::Word(_)) | None => OutOfRange::Saturate,
+            Some(FallbackSpec::Substitute(value)) => {
+                OutOfRange::Substitute(bits(signal, value, found)?)
+            }
+        };
+        let from_signal = from_message.signals.get(from)?;
+        let span = spec.from.span.clone();
+        if from_signal.unit != signal.unit {
+            let message = format!(
+                "{} has the unit \"{}\", and {} \"{}\": the number is copied",
+                from_signal.name, from_signal.unit, signal.name, signal.unit
+            );
+            found.push(Diagnostic::warning(span.clone(), message));
+        }
+        let copy = match signal.copy_of(from_signal, outside) {
+            Ok(copy) => copy,
+            Err(why) => {
+                let message = format!("{} cannot become {}: {why}", from_signal.name, signal.name);
+                found.push(Diagnostic::error(span, message));
+                return None;
+            }
+        };
+        if !copy.is_total && spec.overflow.is_none() {
+            let message = format!(
+                "{} can have values that {} cannot have",
+                from_signal.name, signal.name
+            );
+            let hint = "add `overflow = \"saturate\"`, `overflow = \"drop\"` or `overflow = { substitute = VALUE }`";
+            found.push(Diagnostic::error(span, message).hint(hint));
+            return None;
+        }
+        let (map, range) = match copy.source {
+            FieldSource::Signal { map, range, .. } => (map, range),
+            FieldSource::Bits(_) | FieldSource::Constant(_) => (
+                LinearMap::SAME,
+                RangePolicy::of_field(&signal.field, BitMeaning::Unsigned, outside),
+            ),
+        };
+        let is_signed = matches!(
+            copy.source,
+            FieldSource::Signal {
+                is_signed: true,
+                ..
+            }
+        );
+        let source = self.read(database, from_message, from, is_signed)?;
+        let mut status = None;
+        let silence = match &spec.timeout {
+            None => None,
+            Some(timeout) => {
+                let value = match spec.silent.as_ref()? {
+                    FallbackSpec::Word("stop") => SilentValue::Stop,
+                    FallbackSpec::Word(_) => SilentValue::Hold,
+                    FallbackSpec::Substitute(value) => {
+                        SilentValue::Substitute(bits(signal, value, found)?)
+                    }
+                };
+                if let Some(name) = &spec.status {
+                    status = Some((find_signal(message, name, found)?, name.span.clone()));
+                }
+                let field = status.as_ref();
+                Some(SilenceRule {
+                    timeout: timeout.value,
+                    value,
+                    status: field.and_then(|(at, _)| Some(message.signals.get(*at)?.field)),
+                })
+            }
+        };
+        let assignment = SignalAssignment {
+            source,
+            to: signal.field,
+            map,
+            range,
+            silence,
+        };
+        Some((assignment, status))
+    }
+
+    /// Finds the source that a text names: its database, message, and the index of the signal.
+    fn source(
+        &self,
+        from: &SpannedValue<String>,
+        found: &mut Diagnostics,
+    ) -> Option<(&'d str, &'d MessageDefinition, usize)> {
+        let parts: Vec<&str> = from.value.split('.').collect();
+        let (database, message, signal) = match parts.as_slice() {
+            [database, message, signal] => (*database, *message, *signal),
+            [message, signal] => (self.own, *message, *signal),
+            _ => {
+                let text = format!("`{}` does not name a signal", from.value);
+                let hint = "write \"DATABASE.Message.Signal\"";
+                found.push(Diagnostic::error(from.span.clone(), text).hint(hint));
+                return None;
+            }
+        };
+        let Some((name, messages)) = self.databases.get_key_value(database) else {
+            let text = format!("there is no database `{database}`");
+            let hint = did_you_mean(database, self.databases.keys().copied());
+            found.push(Diagnostic::error(from.span.clone(), text).hint(hint));
+            return None;
+        };
+        let message = find_message(messages, name, message, from.span.clone(), found)?;
+        let signal = SpannedValue {
+            value: signal.to_owned(),
+            span: from.span.clone(),
+        };
+        Some((*name, message, find_signal(message, &signal, found)?))
+    }
+
+    /// Returns the place of a source among those that are read, and adds it if it is new.
+    fn read(
+        &mut self,
+        database: &'d str,
+        message: &'d MessageDefinition,
+        signal: usize,
+        is_signed: bool,
+    ) -> Option<SourceIndex> {
+        let known = self
+            .keys
+            .iter()
+            .position(|(db, name, _)| *db == database && *name == message.name);
+        let at = known.unwrap_or_else(|| {
+            let (id, mask) = message.frame_filter();
+            self.keys
+                .push((database, message.name.as_str(), Vec::new()));
+            self.inputs.push(InputMessage {
+                name: format!("{database}.{}", message.name),
+                id,
+                mask,
+                signals: Vec::new(),
+            });
+            self.inputs.len() - 1
+        });
+        let (_, _, signals) = self.keys.get_mut(at)?;
+        let known = signals.iter().position(|known| *known == signal);
+        let place = known.unwrap_or(signals.len());
+        if known.is_none() {
+            signals.push(signal);
+            self.inputs.get_mut(at)?.signals.push(InputSignal {
+                field: message.signals.get(signal)?.field,
+                is_signed,
+                presence: presence(message, signal),
+            });
+        }
+        Some(SourceIndex {
+            message: at,
+            signal: place,
+        })
+    }
+}
+
+/// Returns the tests of the switches of a signal. A switch with several ranges gets the range from
+/// the first to the last one only if they are one; otherwise one test for each side.
+fn presence(message: &MessageDefinition, signal: usize) -> Vec<FieldTest> {
+    let mut tests = Vec::new();
+    let mut at = signal;
+    while let Some(SignalPresence::Switched { switch, values }) =
+        message.signals.get(at).map(|signal| &signal.presence)
+    {
+        let Some(definition) = message.signals.get(*switch) else {
+            break;
+        };
+        let field = definition.field;
+        let test = |first: u64, last: u64, is_negated| {
+            FieldTest::new(field, BitMeaning::Unsigned, (first, last), is_negated)
+        };
+        let mut ranges: Vec<(u64, u64)> =
+            values.iter().map(|it| (*it.start(), *it.end())).collect();
+        ranges.sort_unstable();
+        if let (Some(first), Some(last)) = (ranges.first(), ranges.iter().map(|it| it.1).max()) {
+            tests.extend(test(first.0, last, false));
+        }
+        // The gaps between the ranges.
+        for pair in ranges.windows(2) {
+            if let [(_, end), (next, _)] = pair
+                && *next > end.saturating_add(1)
+            {
+                tests.extend(test(end + 1, next - 1, true));
+            }
+        }
+        at = *switch;
+    }
+    tests
+}
+
+fn find_message<'d>(
+    database: &'d MessageDatabase,
+    name: &str,
+    message: &str,
+    span: Range<usize>,
+    found: &mut Diagnostics,
+) -> Option<&'d MessageDefinition> {
+    let known = database.messages.iter().find(|known| known.name == message);
+    if known.is_none() {
+        let text = format!("database `{name}` has no message `{message}`");
+        let names = database
+            .messages
+            .iter()
+            .map(|message| message.name.as_str());
+        let hint = did_you_mean(message, names);
+        found.push(Diagnostic::error(span, text).hint(hint));
+    }
+    known
+}
+
+fn find_signal(
+    message: &MessageDefinition,
+    name: &SpannedValue<String>,
+    found: &mut Diagnostics,
+) -> Option<usize> {
+    let known = message
+        .signals
+        .iter()
+        .position(|known| known.name == name.value);
+    if known.is_none() {
+        let text = format!("message {} has no signal `{}`", message.name, name.value);
+        let names = message.signals.iter().map(|signal| signal.name.as_str());
+        let hint = did_you_mean(&name.value, names);
+        found.push(Diagnostic::error(name.span.clone(), text).hint(hint));
+    }
+    known
+}
+
+fn header(message: &MessageDefinition, spec: &MakeSpec, found: &mut Diagnostics) -> Option<Header> {
+    let (kind, flags) = match message.fd {
+        None => (Kind::Classic, 0),
+        Some(fd) => (Kind::Fd, if fd.brs == Some(false) { 0 } else { flags::BRS }),
+    };
+    match Header::new(kind, message.id, message.len) {
+        Ok(header) => Some(header.with_flags(flags)),
+        Err(error) => {
+            let text = format!("message {}: {error}", message.name);
+            found.push(Diagnostic::error(spec.name.span.clone(), text));
+            None
+        }
+    }
+}
+
+/// Returns the raw bits of a value.
+fn bits(
+    signal: &SignalDefinition,
+    value: &SpannedValue<ValueSpec>,
+    found: &mut Diagnostics,
+) -> Option<u64> {
+    let problem = match &value.value {
+        ValueSpec::Number(number) => match signal.bits_of(*number) {
+            Ok(bits) => return Some(bits),
+            Err(error) => (format!("signal {}: {error}", signal.name), String::new()),
+        },
+        ValueSpec::Name(name) => {
+            let named = signal.value_names.iter().find(|named| named.name == *name);
+            match named.and_then(|named| signal.bits_of_raw(named.raw)) {
+                Some(bits) => return Some(bits),
+                None => {
+                    let names = signal.value_names.iter().map(|named| named.name.as_str());
+                    (
+                        format!("signal {} has no value named `{name}`", signal.name),
+                        did_you_mean(name, names),
+                    )
+                }
+            }
+        }
+    };
+    let (text, hint) = problem;
+    found.push(Diagnostic::error(value.span.clone(), text).hint(hint));
+    None
+}
+
+fn counter_of(
+    message: &MessageDefinition,
+    name: &SpannedValue<String>,
+    found: &mut Diagnostics,
+) -> Option<(usize, AliveCounter)> {
+    let at = find_signal(message, name, found)?;
+    let signal = message.signals.get(at)?;
+    let highest = match (signal.kind, signal.stated_range()) {
+        (SignalKind::Unsigned, Ok((_, highest))) => u64::try_from(highest).ok(),
+        _ => None,
+    };
+    let Some(highest) = highest else {
+        let text = format!(
+            "signal {} cannot count: it is not an unsigned integer",
+            signal.name
+        );
+        found.push(Diagnostic::error(name.span.clone(), text));
+        return None;
+    };
+    let counter = AliveCounter {
+        field: signal.field,
+        values: highest.saturating_add(1),
+    };
+    Some((at, counter))
+}
+
+/// Checks that no two of the signals that are set share bits, and that each multiplexed one has its
+/// switch set to a value that selects it.
+fn check_set(
+    message: &MessageDefinition,
+    set: &[SetSignal],
+    initial: &[u8],
+    found: &mut Diagnostics,
+) -> bool {
+    let mut is_right = true;
+    for (count, (at, span)) in set.iter().enumerate() {
+        let Some(signal) = message.signals.get(*at) else {
+            continue;
+        };
+        let mut before = set.iter().take(count);
+        let other = before.find_map(|(other, _)| {
+            let other = message.signals.get(*other)?;
+            shares_bits(&signal.field, &other.field, message.len).then_some(other)
+        });
+        if let Some(other) = other {
+            let text = if other.name == signal.name {
+                format!("signal {} is set twice", signal.name)
+            } else {
+                format!("signals {} and {} share bits", other.name, signal.name)
+            };
+            found.push(Diagnostic::error(span.clone(), text).hint("set one of them"));
+            is_right = false;
+        }
+        if let SignalPresence::Switched { switch, values } = &signal.presence {
+            let Some(definition) = message.signals.get(*switch) else {
+                continue;
+            };
+            let is_set = set.iter().any(|(other, _)| other == switch);
+            let value = definition.field.read(initial);
+            let selects = value.is_some_and(|value| values.iter().any(|it| it.contains(&value)));
+            if !is_set || !selects {
+                let text = format!(
+                    "signal {} is in frames with certain values of {} only",
+                    signal.name, definition.name
+                );
+                let first = values.first().map_or(0, |range| *range.start());
+                let hint = format!(
+                    "set {} to a value that selects it (raw {first})",
+                    definition.name
+                );
+                found.push(Diagnostic::error(span.clone(), text).hint(hint));
+                is_right = false;
+            }
+        }
+    }
+    is_right
+}
+
+/// Returns whether two fields have a bit in common, in payloads of this length.
+fn shares_bits(a: &SignalField, b: &SignalField, len: usize) -> bool {
+    let mut payload = vec![0; len];
+    a.write(&mut payload, u64::MAX);
+    b.read(&payload).is_some_and(|bits| bits != 0)
+}
+
+/// Warns of signals that are sent as 0 because they are not set.
+fn warn_of_unset(
+    message: &MessageDefinition,
+    set: &[SetSignal],
+    spec: &MakeSpec,
+    found: &mut Diagnostics,
+) {
+    let numbered = message.signals.iter().enumerate();
+    let unset = numbered.filter(|(at, signal)| {
+        signal.presence == SignalPresence::Always && set.iter().all(|(other, _)| other != at)
+    });
+    let names: Vec<&str> = unset.map(|(_, signal)| signal.name.as_str()).collect();
+    if names.is_empty() {
+        return;
+    }
+    let more = names.len().saturating_sub(MOST_NAMED);
+    let mut text = names
+        .iter()
+        .take(MOST_NAMED)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    let text = format!(
+        "signals of {} that are not set are sent as raw 0: {text}",
+        message.name
+    );
+    let hint = "set them in `signals`";
+    found.push(Diagnostic::warning(spec.name.span.clone(), text).hint(hint));
+}
