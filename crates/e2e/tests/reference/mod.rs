@@ -1,5 +1,13 @@
 //! A slow and obvious implementation: each checksum bit by bit over a list of bytes.
 
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test uses a part of it, and fuzzing, too"
+)]
+
+pub mod draw;
+
 use e2e::{BytePlace, DataIdMode, P01Settings, P04Settings, ProtectionSettings};
 use frame::CanId;
 
@@ -128,7 +136,10 @@ pub fn protect(settings: &ProtectionSettings, id: CanId, data: &mut [u8]) {
             if s.adds_length {
                 sum += len as u32;
             }
-            sum += cut(data, at, at + 1).iter().map(|byte| u32::from(*byte)).sum::<u32>();
+            sum += cut(data, at, at + 1)
+                .iter()
+                .map(|byte| u32::from(*byte))
+                .sum::<u32>();
             data[at] = sum as u8;
         }
         S::NibbleSum(s) => {
