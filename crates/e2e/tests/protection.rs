@@ -1,6 +1,8 @@
 //! Writing and checking against the slow implementation, for all profiles and checksums; and each
 //! single wrong bit.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod random;
 mod reference;
 

@@ -1,5 +1,7 @@
 //! Sequences of frames at a receiver, and the state of a communication.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod random;
 
 use e2e::{

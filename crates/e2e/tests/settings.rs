@@ -1,5 +1,7 @@
 //! Settings that are not possible, and settings by names and from databases.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use e2e::{
     ByteOrder, BytePlace, Crc8Settings, DataIdMode, MakeName, MessageAttributes, P01Settings,
     P02Settings, P04Settings, P05Settings, ProfileName, Protection, ProtectionSettings,

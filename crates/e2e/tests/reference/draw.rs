@@ -25,7 +25,7 @@ pub fn draw_settings(room: u16, next: &mut impl FnMut() -> u32) -> ProtectionSet
             polynomial: [0x07, 0x1D, 0x2F, 0x31, 0x9B, 0xD5, 0x00][next() as usize % 7],
             initial: next() as u8,
             final_xor: next() as u8,
-            is_backward: next() % 2 == 0,
+            is_backward: coin(next),
             result: place(room, next),
             common: common(room, next),
         }),
@@ -34,17 +34,17 @@ pub fn draw_settings(room: u16, next: &mut impl FnMut() -> u32) -> ProtectionSet
         }),
         13 => S::Sum8(Sum8Settings {
             start: next() as u8,
-            adds_id: next() % 2 == 0,
-            adds_length: next() % 2 == 0,
+            adds_id: coin(next),
+            adds_length: coin(next),
             result: place(room, next),
             common: common(room, next),
         }),
         14 => S::NibbleSum(NibbleSumSettings {
             start: next() as u8 % 17,
             eff_extra: next() as u8 % 17,
-            subtracts_id: next() % 2 == 0,
+            subtracts_id: coin(next),
             result: place(room, next),
-            is_high: next() % 2 == 0,
+            is_high: coin(next),
             common: common(room, next),
         }),
         _ => S::XorSum(XorSumSettings {
@@ -55,26 +55,27 @@ pub fn draw_settings(room: u16, next: &mut impl FnMut() -> u32) -> ProtectionSet
     }
 }
 
+/// Returns true for half of the numbers.
+fn coin(next: &mut impl FnMut() -> u32) -> bool {
+    next().is_multiple_of(2)
+}
+
 fn below(end: u16, next: &mut impl FnMut() -> u32) -> u16 {
     next() as u16 % end.max(1)
 }
 
 /// A stated length in half of the settings.
 fn length(room: u16, next: &mut impl FnMut() -> u32) -> Option<u16> {
-    (next() % 2 == 0).then(|| below(room + 2, next))
+    (coin(next)).then(|| below(room + 2, next))
 }
 
 /// An offset that is 0 in half of the settings.
 fn offset(room: u16, next: &mut impl FnMut() -> u32) -> u16 {
-    if next() % 2 == 0 {
-        0
-    } else {
-        below(room, next)
-    }
+    if coin(next) { 0 } else { below(room, next) }
 }
 
 fn place(room: u16, next: &mut impl FnMut() -> u32) -> BytePlace {
-    if next() % 2 == 0 {
+    if coin(next) {
         BytePlace::Last
     } else {
         BytePlace::At(below(room, next))
@@ -82,7 +83,7 @@ fn place(room: u16, next: &mut impl FnMut() -> u32) -> BytePlace {
 }
 
 fn common(room: u16, next: &mut impl FnMut() -> u32) -> SumCommon {
-    let counter = (next() % 2 == 0).then(|| SumCounter {
+    let counter = (coin(next)).then(|| SumCounter {
         bit: below(room * 8, next),
         bits: next() as u8 % 10,
         modulus: next() as u16 % 260,
@@ -103,8 +104,8 @@ fn p01(room: u16, next: &mut impl FnMut() -> u32) -> P01Settings {
     let mode = modes[next() as usize % 4];
     let data_id = next() as u16 & [0xFFFF, 0xFFF][next() as usize % 2];
     let mut settings = P01Settings::new(data_id, mode, offset(room, next));
-    if next() % 2 == 0 {
-        settings.counter = below(room * 2, next) * 4 + u16::from(next() % 8 == 0);
+    if coin(next) {
+        settings.counter = below(room * 2, next) * 4 + u16::from(next().is_multiple_of(8));
         settings.nibble = below(room * 2, next) * 4;
     }
     settings.length = length(room, next);
@@ -139,8 +140,8 @@ fn call(room: u16, next: &mut impl FnMut() -> u32) -> P04mSettings {
     P04mSettings {
         header: p04(room, next),
         method: MethodFields {
-            is_response: next() % 2 == 0,
-            is_error: next() % 2 == 0,
+            is_response: coin(next),
+            is_error: coin(next),
             source: next() >> (next() % 8),
         },
     }

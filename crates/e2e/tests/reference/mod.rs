@@ -174,7 +174,7 @@ fn p01(s: &P01Settings, data: &mut [u8]) {
     let [low, high] = s.data_id.to_le_bytes();
     if s.mode == DataIdMode::Nibble {
         let byte = &mut data[usize::from(s.nibble / 8)];
-        if s.nibble % 8 == 0 {
+        if s.nibble.is_multiple_of(8) {
             *byte = *byte & 0xF0 | high;
         } else {
             *byte = *byte & 0x0F | high << 4;

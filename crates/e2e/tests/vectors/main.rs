@@ -1,5 +1,7 @@
 //! Payloads of other implementations: each must come out byte for byte, and be accepted.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod makes;
 mod profiles;
 

@@ -87,19 +87,21 @@ fn psa_volkswagen_pq_hyundai_and_nissan() {
         let settings = NibbleSumSettings::psa(id(number), BytePlace::Last, true, COMMON);
         assert_eq!(settings.start, start);
     }
-    // 00 ^ 11 ^ 22 ^ 33 is 00, 44 ^ 55 is 11, with 66 77.
+    // 11 ^ 22 ^ 33 is 00, 44 ^ 55 is 11, 66 ^ 70 is 16.
     let first = PayloadField::within_byte(0, 8);
-    let pq = MakeName::VolkswagenPq.to_settings(id(0x100), first, COMMON);
-    let expected = 0x11 ^ 0x22 ^ 0x33 ^ 0x44 ^ 0x55 ^ 0x66 ^ 0x77;
-    assert_eq!(example(pq.unwrap(), id(0x100))[0], expected);
-    let mlb = XorSumSettings {
+    let pq = MakeName::VolkswagenPq
+        .to_settings(id(0x100), first, COMMON)
+        .unwrap();
+    let payload = bytes("FF11223344556670");
+    assert_eq!(protected(pq, id(0x100), &payload, 0)[0], 0x11 ^ 0x16);
+    let mlb = ProtectionSettings::XorSum(XorSumSettings {
         start: 0x5A,
         result: BytePlace::At(0),
         common: COMMON,
-    };
+    });
     assert_eq!(
-        example(ProtectionSettings::XorSum(mlb), id(0x100))[0],
-        expected ^ 0x5A
+        protected(mlb, id(0x100), &payload, 0)[0],
+        0x5A ^ 0x11 ^ 0x16
     );
     // SAE J1850 is the CRC of Chrysler and of Nissan.
     assert_eq!(last(MakeName::Nissan, id(0x100)), 0x1B);
