@@ -82,10 +82,18 @@ impl SystemProgram {
 
 /// Packages of Python for comparisons, with their versions: newer ones may read and write
 /// differently.
-const PYTHON_PACKAGES: [&str; 3] = ["python-can==4.6.1", "cantools==45.1.0", "asammdf==8.8.28"];
+const PYTHON_PACKAGES: [&str; 4] = [
+    "python-can==4.6.1",
+    "cantools==45.1.0",
+    "asammdf==8.8.28",
+    "autosar-e2e==1.0.0",
+];
 
 /// The modules of these packages, as Python imports them.
-const PYTHON_MODULES: &str = "import can, cantools, asammdf";
+const PYTHON_MODULES: &str = "import can, cantools, asammdf, e2e";
+
+/// Their names in messages.
+const PYTHON_NAMES: &str = "python-can, cantools, asammdf and autosar-e2e";
 
 /// The folder that they are installed in: a folder of its own, so that the user's Python is not
 /// changed.
@@ -125,7 +133,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<TestTally> {
     }
     if all {
         println!(
-            "       {} (pip, into target/): logs and signals are compared with theirs",
+            "       {} (pip, into target/): logs, signals and checksums are compared with theirs",
             PYTHON_PACKAGES.join(", ")
         );
         println!("       {TAPLO} (npm, into target/): it tests the schema of gateway.toml");
@@ -217,7 +225,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
         output(imports.args(["-c", PYTHON_MODULES])).is_ok_and(|output| output.status.success())
     };
     if imports(&python) || imports(Path::new("python3")) {
-        println!("python-can, cantools and asammdf: installed");
+        println!("{PYTHON_NAMES}: installed");
         return Ok(TestTally::passed());
     }
     let line = format!(
@@ -225,9 +233,9 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
         PYTHON_PACKAGES.join(" ")
     );
     let skipped = |because: &str| {
-        println!("python-can, cantools and asammdf: missing. To have them: {line}");
+        println!("{PYTHON_NAMES}: missing. To have them: {line}");
         Ok(TestTally::skipped(format!(
-            "python-can, cantools and asammdf because they are missing and {because}; to have them: {line}"
+            "{PYTHON_NAMES} because they are missing and {because}; to have them: {line}"
         )))
     };
     if !install {
@@ -236,7 +244,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
     if !on_path("python3") {
         return skipped("there is no python3 here");
     }
-    println!("python-can, cantools and asammdf: missing, will be installed");
+    println!("{PYTHON_NAMES}: missing, will be installed");
     let limit = Duration::from_secs(180);
     let mut venv = command("python3", Path::new("/"));
     venv.args(["-m", "venv"]).arg(&folder);

@@ -32,6 +32,7 @@ fn builds(workspace: &Workspace) -> Result<TestTally> {
         "cangate-vcontroller",
         "cangate-analysis",
         "cangate-signals",
+        "cangate-e2e",
     ] {
         build.args(["-p", room]);
     }
