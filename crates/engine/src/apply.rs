@@ -20,7 +20,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// up.
     ///
     /// Nothing is freed here: the old table and the removed ports are in [`ChangeLeftover`], for
-    /// closing elsewhere. Rate limits restart with full buckets.
+    /// closing elsewhere. Rate limits restart with full buckets; the counters of end-to-end
+    /// protections continue where the route has the same protection.
     ///
     /// # Errors
     /// [`EngineError::Outdated`] with the unused change, if it was made for another layout.
@@ -40,6 +41,10 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                 None => self.retired_routes.add(count),
             }
         }
+        let goes_to = |route: usize| change.route_goes_to.get(route).copied().flatten();
+        let new = &mut self.setup;
+        new.table
+            .adopt(&mut new.memory, (&old.table, &old.memory), goes_to);
         let old_ports = old.rx.drain(..).zip(old.tx.drain(..)).enumerate();
         for (i, (old_rx, old_tx)) in old_ports {
             let lane = PortHalves::join(old_rx, old_tx);

@@ -7,6 +7,7 @@ use crate::lane::CountedTransmitter;
 use crate::passing::{OutgoingFrame, ReceiveStamp, Token};
 use crate::report::TransmitRefusal;
 use alloc::vec::Vec;
+use e2e::ReceptionKind;
 use frame::Nanos;
 use route::{DecisionSink, ForwardedCopy, RouteId, Routes, StopReason};
 
@@ -54,6 +55,12 @@ impl<T: Transmit> DecisionSink for DecisionBatch<'_, T> {
         self.marks.mark(Fate::from(why));
         if let Some(count) = self.routes.get_mut(route.0 as usize) {
             count.stopped.count(why);
+        }
+    }
+
+    fn verified(&mut self, route: RouteId, kind: ReceptionKind) {
+        if let Some(count) = self.routes.get_mut(route.0 as usize) {
+            count.e2e.count(kind);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::definition::CounterRole::{Lost, Other};
 use crate::definition::{CounterDefinition, counters};
-use crate::fate::{Fate, Fates, Stops};
+use crate::fate::{Fate, Fates, Stops, Verifications};
 use crate::report::{RxCounters, TxCounters};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -89,6 +89,9 @@ pub struct RouteCount {
     pub stopped: Stops,
     /// Counters of its copies.
     pub copies: CopyCounters,
+    /// Frames whose end-to-end protection it checked, by the result. They are among those taken.
+    #[serde(default, skip_serializing_if = "Verifications::is_zero")]
+    pub e2e: Verifications,
 }
 
 impl RouteCount {
@@ -103,6 +106,7 @@ impl RouteCount {
         self.forwarded += other.forwarded;
         self.stopped.add(&other.stopped);
         self.copies.add(&other.copies);
+        self.e2e.add(&other.e2e);
     }
 }
 

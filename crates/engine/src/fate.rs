@@ -2,6 +2,7 @@
 
 use crate::tally::{FateReason, FateTally};
 use core::fmt;
+use e2e::ReceptionKind;
 use route::StopReason;
 
 /// The fate of a received frame: one of the reasons for which a route stops a frame, or one of the
@@ -146,6 +147,21 @@ pub type Fates = FateTally<Fate, { Fate::ALL.len() }>;
 
 /// Number of frames that a route stopped, by reason.
 pub type Stops = FateTally<StopReason, { StopReason::ALL.len() }>;
+
+impl FateReason for ReceptionKind {
+    const ALL: &'static [Self] = &ReceptionKind::ALL;
+
+    fn index(self) -> usize {
+        Self::index(self)
+    }
+
+    fn key(self) -> &'static str {
+        self.name()
+    }
+}
+
+/// Number of frames whose end-to-end protection a route checked, by the result.
+pub type Verifications = FateTally<ReceptionKind, { ReceptionKind::ALL.len() }>;
 
 /// The fates of the parts of one frame so far: one bit each, the highest precedence lowest.
 #[derive(Clone, Copy)]

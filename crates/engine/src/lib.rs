@@ -164,7 +164,7 @@ pub use definition::{CounterDefinition, CounterRole};
 pub use engine::{BUDGET, Engine, StepResult};
 pub use error::{EngineError, PortError};
 pub use event::PortEvent;
-pub use fate::{Fate, Fates, Stops};
+pub use fate::{Fate, Fates, Stops, Verifications};
 pub use faults::FaultCounters;
 pub use half::{Receive, Transmit};
 pub use lane::{NamedPort, SettledFrames};

@@ -58,6 +58,12 @@ impl<K: FateReason, const N: usize> FateTally<K, N> {
         K::ALL.iter().copied().zip(self.numbers)
     }
 
+    /// Returns whether no frame was counted.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.numbers.iter().all(|number| *number == 0)
+    }
+
     pub(crate) fn add(&mut self, other: &Self) {
         for (number, more) in self.numbers.iter_mut().zip(other.numbers) {
             *number += more;

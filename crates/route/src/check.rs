@@ -3,7 +3,7 @@
 
 use crate::{
     Action, CompileError, IdSet, KindSet, MAX_ALTERNATIVES, MAX_TESTS, Route, RouteId, Routes,
-    match_key::sort, match_key::sorts,
+    match_key::sort, match_key::sorts, protection,
 };
 use alloc::{
     format,
@@ -82,6 +82,7 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
         for action in &route.actions {
             action.check(longest, &mut say);
         }
+        protection::check(route, &mut say);
     }
     errors
 }

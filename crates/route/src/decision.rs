@@ -2,6 +2,7 @@
 
 use crate::{PortId, RouteId, RouteMode};
 use core::fmt;
+use e2e::ReceptionKind;
 use frame::{FrameRef, Nanos};
 
 /// Port, time and hop count of a frame that came in.
@@ -137,6 +138,11 @@ pub trait DecisionSink {
     fn taken(&mut self, route: RouteId);
     /// Called when the route does not send the frame; no copy from this route follows.
     fn stopped(&mut self, route: RouteId, why: StopReason);
+    /// Called for each frame whose end-to-end protection the route has checked, after
+    /// [`taken`](Self::taken).
+    fn verified(&mut self, route: RouteId, kind: ReceptionKind) {
+        let _ = (route, kind);
+    }
     /// Called for each copy, with its destination.
     fn forward(&mut self, copy: ForwardedCopy<'_>);
 }

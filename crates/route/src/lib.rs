@@ -34,6 +34,7 @@ mod number;
 mod operations;
 mod overlap;
 pub mod parts;
+mod protection;
 mod routes;
 mod table;
 #[cfg(feature = "config")]
@@ -49,5 +50,6 @@ pub use memory::TableMemory;
 pub use number::{PortId, RouteId, RouteMode};
 pub use operations::*;
 pub use overlap::{DoubledRoutes, RouteOverlaps, UnreachableRoute, overlaps};
+pub use protection::{ProtectionCounter, RouteProtection, RouteVerification, WrongFrames};
 pub use routes::{RateLimit, Route, Routes};
 pub use table::RoutingTable;

@@ -1,6 +1,6 @@
 //! The state that a table keeps between frames, and its working space.
 
-use crate::{index::RouteCursor, limit::RouteBuckets};
+use crate::{index::RouteCursor, limit::RouteBuckets, protection::ProtectionState};
 use alloc::{boxed::Box, vec::Vec};
 use frame::{FrameBuf, Nanos};
 
@@ -15,16 +15,25 @@ const DISORDER: Nanos = 1_000_000_000;
 pub struct TableMemory {
     pub(crate) buckets: Vec<RouteBuckets>,
     pub(crate) cursors: Vec<RouteCursor>,
+    pub(crate) protections: Vec<ProtectionState>,
     pub(crate) frame: Box<FrameBuf>,
+    /// The copy that gets its protection. Apart from `frame`, from which it is made.
+    protected: Box<FrameBuf>,
     clock: Nanos,
 }
 
 impl TableMemory {
-    pub(crate) fn new(buckets: Vec<RouteBuckets>, cursors: usize) -> Self {
+    pub(crate) fn new(
+        buckets: Vec<RouteBuckets>,
+        cursors: usize,
+        protections: Vec<ProtectionState>,
+    ) -> Self {
         Self {
             buckets,
             cursors: Vec::with_capacity(cursors),
+            protections,
             frame: Box::default(),
+            protected: Box::default(),
             clock: 0,
         }
     }
@@ -33,7 +42,9 @@ impl TableMemory {
     pub(crate) fn parts(&mut self) -> (&mut Vec<RouteCursor>, RouteWork<'_>) {
         let work = RouteWork {
             buckets: &mut self.buckets,
+            protections: &mut self.protections,
             frame: &mut self.frame,
+            protected: &mut self.protected,
             clock: &mut self.clock,
         };
         (&mut self.cursors, work)
@@ -43,7 +54,9 @@ impl TableMemory {
 /// The parts that are needed after a route has been found.
 pub(crate) struct RouteWork<'a> {
     pub(crate) buckets: &'a mut [RouteBuckets],
+    pub(crate) protections: &'a mut [ProtectionState],
     pub(crate) frame: &'a mut FrameBuf,
+    pub(crate) protected: &'a mut FrameBuf,
     clock: &'a mut Nanos,
 }
 

@@ -3,6 +3,7 @@
 use crate::matching::FrameMatch;
 use crate::number::{PortId, RouteMode};
 use crate::operations::Action;
+use crate::protection::{RouteProtection, RouteVerification};
 use alloc::{string::String, vec::Vec};
 use frame::Nanos;
 
@@ -57,6 +58,10 @@ pub struct Route {
     pub echo: bool,
     /// can-gw's `-t`: the outgoing frame keeps the receive time stamp.
     pub keep_stamp: bool,
+    /// The end-to-end protection that the frames must have.
+    pub verify: Option<RouteVerification>,
+    /// The end-to-end protection that the frames get after all actions.
+    pub protect: Option<RouteProtection>,
 }
 
 impl Route {
@@ -76,6 +81,8 @@ impl Route {
             allow_same_port: false,
             echo: false,
             keep_stamp: false,
+            verify: None,
+            protect: None,
         }
     }
 }

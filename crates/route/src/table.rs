@@ -1,6 +1,7 @@
 //! The compiled routing table and its decisions.
 
 use crate::condition::CompiledCondition;
+use crate::protection::{self, CompiledProtection, ProtectionState};
 use crate::{
     Action, CompileError, DecisionSink, ForwardedCopy, FrameArrival, FrameInterest, PayloadPattern,
     PortId, Route, RouteId, RouteMode, Routes, StopReason, TableMemory, check, filter,
@@ -60,6 +61,8 @@ impl CompiledRoute {
     const SAME_PORT: u8 = 2;
     /// No action touches the payload, so it need not be copied.
     const HEADER_ONLY: u8 = 4;
+    /// The route checks or writes an end-to-end protection.
+    const PROTECTED: u8 = 16;
     /// The route sends each frame of its sorts unchanged to one other port: no pattern, no limit of
     /// length, rate or hops, no action.
     const PLAIN: u8 = 8;
@@ -70,7 +73,7 @@ impl CompiledRoute {
 
     /// Returns whether the route is [`CompiledRoute::PLAIN`].
     fn is_plain(&self) -> bool {
-        !self.is(Self::DROP | Self::SAME_PORT)
+        !self.is(Self::DROP | Self::SAME_PORT | Self::PROTECTED)
             && (self.payload_tests, self.ops, self.destinations) == (0, 0, 1)
             && self.len == (0, u16::MAX)
             && (self.hop_limit, self.limit) == (0, u32::MAX)
@@ -100,6 +103,10 @@ pub struct RoutingTable {
     ops: Vec<Operation>,
     payload_tests: Vec<PayloadTest>,
     limits: Vec<CompiledLimit>,
+    /// In the order of the routes, of those that have one.
+    protections: Vec<CompiledProtection>,
+    /// The states of the protections before the first frame.
+    protection_states: Vec<ProtectionState>,
 }
 
 #[derive(Debug)]
@@ -119,6 +126,7 @@ impl RoutingTable {
         if !errors.is_empty() {
             return Err(errors);
         }
+        let (protections, protection_states) = protection::compile(&routes.routes);
         let mut table = Self {
             first: routes.mode == RouteMode::First,
             max_hops: routes.max_hops,
@@ -128,6 +136,8 @@ impl RoutingTable {
             ops: Vec::new(),
             payload_tests: Vec::new(),
             limits: Vec::new(),
+            protections,
+            protection_states,
         };
         for route in &routes.routes {
             table.add(route);
@@ -177,6 +187,10 @@ impl RoutingTable {
                 (route.drop, CompiledRoute::DROP),
                 (route.allow_same_port, CompiledRoute::SAME_PORT),
                 (
+                    route.verify.is_some() || route.protect.is_some(),
+                    CompiledRoute::PROTECTED,
+                ),
+                (
                     ops.iter().all(ApplyOperation::is_header_only),
                     CompiledRoute::HEADER_ONLY,
                 ),
@@ -221,7 +235,24 @@ impl RoutingTable {
         TableMemory::new(
             self.limits.iter().map(RouteBuckets::new).collect(),
             lists.map(IdIndex::lists).max().unwrap_or(0),
+            self.protection_states.clone(),
         )
+    }
+
+    /// Takes over what routes have to continue from the memory of a former table: the counters of
+    /// end-to-end protections. `goes_to` returns the new index of each route of the former table
+    /// that is still there. Rate limits begin anew.
+    pub fn adopt(
+        &self,
+        memory: &mut TableMemory,
+        (former, former_memory): (&Self, &TableMemory),
+        goes_to: impl Fn(usize) -> Option<usize>,
+    ) {
+        protection::adopt(
+            (&self.protections, &mut memory.protections),
+            (&former.protections, &former_memory.protections),
+            goes_to,
+        );
     }
 
     /// Returns the number of routes.
@@ -363,6 +394,23 @@ impl RoutingTable {
                 || self.destinations(route).iter().any(|to| *to != from))
     }
 
+    /// Returns the protections of a route, and their index.
+    #[inline]
+    fn protection(
+        &self,
+        route: &CompiledRoute,
+        id: RouteId,
+    ) -> Option<(usize, &CompiledProtection)> {
+        if !route.is(CompiledRoute::PROTECTED) {
+            return None;
+        }
+        let at = self
+            .protections
+            .binary_search_by_key(&id.0, |one| one.route);
+        let at = at.ok()?;
+        Some((at, self.protections.get(at)?))
+    }
+
     /// Sends a frame that the route took, or returns the reason why it was stopped.
     #[inline]
     fn send(
@@ -389,6 +437,12 @@ impl RoutingTable {
         } else {
             arrival.hops + 1
         };
+        let protection = self.protection(route, id);
+        if let Some((at, protection)) = protection
+            && let Some(state) = work.protections.get_mut(at)
+        {
+            protection.verify(state, frame, |kind| sink.verified(id, kind))?;
+        }
         if let Some(limit) = self.limits.get(route.limit as usize) {
             let now = work.advance(arrival.now);
             let allowed = work
@@ -405,6 +459,13 @@ impl RoutingTable {
                 operations::apply_to_header(ops, frame, work.frame)?
             }
             ops => operations::apply(ops, frame, work.frame)?,
+        };
+        let frame = match protection {
+            Some((at, protection)) => match work.protections.get_mut(at) {
+                Some(state) => protection.protect(state, frame, work.protected)?,
+                None => frame,
+            },
+            None => frame,
         };
         for to in self.destinations(route) {
             if *to != arrival.from || route.is(CompiledRoute::SAME_PORT) {

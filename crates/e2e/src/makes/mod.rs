@@ -18,6 +18,7 @@ use frame::CanId;
 
 /// The index of a byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BytePlace {
     /// The byte with this index.
     At(u16),
@@ -44,6 +45,7 @@ impl BytePlace {
 
 /// The settings that all of these checksums have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SumCommon {
     /// The number of protected bytes; `None` for the whole payload.
     pub length: Option<u16>,
@@ -80,6 +82,7 @@ impl SumCommon {
 
 /// A sequence counter within one byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SumCounter {
     /// The least significant bit: eight times the byte's index, plus the number of the bit in the
     /// byte.

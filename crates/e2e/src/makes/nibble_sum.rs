@@ -9,6 +9,7 @@ use frame::CanId;
 
 /// A start value minus the half bytes of the data, without that of the checksum, modulo 16.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NibbleSumSettings {
     /// The start value, below 16.
     pub start: u8,

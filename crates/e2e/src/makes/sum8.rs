@@ -8,6 +8,7 @@ use frame::CanId;
 
 /// The sum of the data's bytes without the checksum's, modulo 256.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sum8Settings {
     /// A number that is added.
     pub start: u8,

@@ -9,10 +9,12 @@ use frame::CanId;
 
 /// The way in which the Data ID takes part in the CRC of profiles 01 and 11.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum DataIdMode {
     /// The low byte, then the high byte: variant 1A.
     Both,
-    /// The low byte if the counter is even, the high byte if it is odd: variant 1B. Profile 01 only.
+    /// The low byte if the counter is even, the high byte if it is odd: variant 1B. Profile 01
+    /// only.
     Alternating,
     /// The low byte. Profile 01 only.
     Low,
@@ -22,6 +24,7 @@ pub enum DataIdMode {
 
 /// The settings of profile 01 or 11.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct P01Settings {
     /// The Data ID: 16 bits, in nibble mode 12.
     pub data_id: u16,

@@ -11,6 +11,7 @@ use frame::CanId;
 /// and the counter; that of profile 06 the CRC (big-endian), the length (two bytes, big-endian) and
 /// the counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct P05Settings {
     /// The index of the header's first byte.
     pub offset: u16,

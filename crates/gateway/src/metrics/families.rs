@@ -136,6 +136,19 @@ fn of_routes(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
             count.stopped.iter().map(|(why, n)| (why.key(), n))
         }),
     ));
+    let checked: Vec<_> = rows
+        .iter()
+        .filter(|(_, count)| !count.e2e.is_zero())
+        .cloned()
+        .collect();
+    all.push(family(
+        "cangate_route_e2e_frames",
+        MetricKind::Counter,
+        "Frames whose end-to-end protection the route checked, by the result.",
+        parts("route", &checked, "result", |count| {
+            count.e2e.iter().map(|(kind, n)| (kind.name(), n))
+        }),
+    ));
     all.push(family(
         "cangate_route_copies",
         MetricKind::Counter,

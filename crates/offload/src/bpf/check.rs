@@ -100,6 +100,11 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
     if route.keep_stamp {
         why.push("BPF cannot keep the receive time stamp: remove `keep_stamp`".to_owned());
     }
+    if route.verify.is_some() || route.protect.is_some() {
+        let reason =
+            "BPF cannot check or write an end-to-end protection: remove `verify` and `protect`";
+        why.push(reason.to_owned());
+    }
     let all = route::parts::sorts(route);
     if all & sort::XL != 0 {
         if sorts(route) == 0 {

@@ -141,6 +141,9 @@ fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule>, St
     if route.limit.is_some() {
         return Err("it limits the rate".into());
     }
+    if route.verify.is_some() || route.protect.is_some() {
+        return Err("it checks or writes an end-to-end protection".into());
+    }
     let matching = &route.matching;
     if !matching.payload.is_empty() {
         return Err("it looks at the payload".into());

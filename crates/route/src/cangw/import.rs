@@ -322,6 +322,8 @@ fn route(rule: &CanGwRule, name: String, from: PortId, to: PortId) -> Route {
         hop_limit: rule.hops,
         allow_same_port: rule.same_port,
         echo: rule.echo,
+        verify: None,
+        protect: None,
         keep_stamp: rule.stamp,
     }
 }

@@ -3,7 +3,10 @@
 use super::groups;
 use super::write::time;
 use crate::text::words::{format_name, hex, id_number, join, payload_bytes};
-use crate::{FrameMatch, IdFilter, IdSet, PayloadPattern, PortId, RateLimit, Route, TriState};
+use crate::{
+    FrameMatch, IdFilter, IdSet, PayloadPattern, PortId, ProtectionCounter, RateLimit, Route,
+    TriState, WrongFrames,
+};
 use alloc::{format, string::String, vec::Vec};
 use frame::CanId;
 
@@ -26,6 +29,26 @@ pub fn describe(route: &Route, ports: &[String]) -> String {
     for (i, action) in route.actions.iter().enumerate() {
         let word = if i == 0 { "then" } else { "and" };
         lines.push(format!("{word} {}", action.describe()));
+    }
+    if let Some(verify) = &route.verify {
+        let wrong = match verify.on_wrong {
+            WrongFrames::Drop => "drops",
+            WrongFrames::Forward => "counts, and sends,",
+        };
+        let name = &verify.name;
+        lines.push(format!(
+            "checks the protection {name}, and {wrong} frames with a wrong one"
+        ));
+    }
+    if let Some(protect) = &route.protect {
+        let counter = match protect.counter {
+            ProtectionCounter::Keep => "the counter of the received frame",
+            ProtectionCounter::Own => "a counter of its own",
+        };
+        lines.push(format!(
+            "writes the protection {}, with {counter}",
+            protect.name
+        ));
     }
     if let Some(limit) = &route.limit {
         lines.push(limit_words(limit));

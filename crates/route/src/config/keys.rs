@@ -3,8 +3,8 @@
 use super::values::{kinds, limit, limit_shape, name, one_or_list, tri};
 use crate::{Action, KindSet, RateLimit, TriState};
 use ::config::read::{self, by, later};
-use ::config::{KeySpec, TomlValue, ValueShape};
-use alloc::{boxed::Box, string::String, vec, vec::Vec};
+use ::config::{Diagnostics, KeySpec, SpannedValue, TomlValue, ValueShape};
+use alloc::{borrow::ToOwned, boxed::Box, string::String, vec, vec::Vec};
 
 /// The longest payload, bytes.
 const LONGEST: i64 = frame::dlc::XL_MAX as i64;
@@ -100,6 +100,15 @@ const LONGEST: i64 = frame::dlc::XL_MAX as i64;
         pub(super) payload: Option<TomlValue<'t>> = None
             => later(|| one_or_list(ValueShape::Table(PatternKeys::key_specs()))),
             value "table or list", default "none", not "data" "bytes";
+        /// The end-to-end protection that the frames must have: the NAME of a table
+        /// [`[e2e.NAME]`](#e2ename-end-to-end-protection). Frames with a wrong one are dropped, or
+        /// counted and sent, by its `on_wrong`.
+        pub(super) verify: Option<SpannedValue<String>> = None => by(|| ValueShape::Text, spanned),
+            value "name", default "none", not "e2e" "check" "e2e_check";
+        /// The end-to-end protection that the frames get after all actions: the NAME of a table
+        /// `[e2e.NAME]`.
+        pub(super) protect: Option<SpannedValue<String>> = None => by(|| ValueShape::Text, spanned),
+            value "name", default "none", not "e2e_protect" "reprotect";
         /// What happens to the frame, in this order.
         pub(super) r#do: Option<TomlValue<'t>> = None => later(actions), default "",
             not "action" "actions" "modify" "modification" "change" "rewrite" "mod"
@@ -124,6 +133,10 @@ const LONGEST: i64 = frame::dlc::XL_MAX as i64;
 #[must_use]
 pub fn keys() -> Vec<KeySpec> {
     RouteKeys::key_specs()
+}
+
+fn spanned(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedValue<String>> {
+    Some(value.string(found)?.map(ToOwned::to_owned))
 }
 
 fn actions() -> ValueShape {

@@ -6,6 +6,7 @@
 
 mod actions;
 mod describe;
+mod e2e;
 mod except;
 mod groups;
 mod keys;
@@ -19,6 +20,7 @@ mod write;
 pub(crate) mod tests;
 
 pub use describe::describe;
+pub use e2e::keys as protection_keys;
 pub use keys::keys;
 pub use lint::lint;
 pub use write::{to_toml, toml_string};
@@ -98,13 +100,15 @@ pub fn parse(
         return parsed;
     }
     let mut taken = BTreeSet::new();
+    let protections = e2e::ProtectionTables::parse(root, found);
     for (index, table) in tables.into_iter().enumerate() {
         let span = table.span();
-        if let Some(route) = route::parse(index, table, &names, &mut taken, found) {
+        if let Some(route) = route::parse(index, table, &names, &protections, &mut taken, found) {
             parsed.routes.push(route);
             parsed.spans.push(span);
         }
     }
+    protections.warn_of_unused(found);
     parsed
 }
 

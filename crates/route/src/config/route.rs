@@ -1,7 +1,7 @@
 //! One `[[routes]]` table.
 
 use super::keys::RouteKeys;
-use super::{PortNames, actions, matching};
+use super::{PortNames, actions, e2e, matching};
 use crate::{PortId, Route};
 use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue};
 use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String, vec::Vec};
@@ -10,6 +10,7 @@ pub(super) fn parse(
     index: usize,
     mut table: TomlTable<'_>,
     ports: &PortNames<'_>,
+    protections: &e2e::ProtectionTables,
     taken: &mut BTreeSet<String>,
     found: &mut Diagnostics,
 ) -> Option<Route> {
@@ -28,6 +29,7 @@ pub(super) fn parse(
     let matching = matching::parse(&keys, limits, &table, found);
     let actions = keys.r#do.as_ref();
     let actions = actions.map(|value| actions::parse(value, limits, found));
+    let (verify, protect) = e2e::of_route(&keys, protections, found);
     check_drop(&table, keys.drop, found);
     if let ([a], [b]) = (from.as_slice(), to.as_slice())
         && a == b
@@ -52,6 +54,8 @@ pub(super) fn parse(
         allow_same_port: keys.allow_same_port,
         echo: keys.echo,
         keep_stamp: keys.keep_stamp,
+        verify,
+        protect,
     })
 }
 
@@ -123,7 +127,7 @@ fn check_drop(table: &TomlTable<'_>, drop: bool, found: &mut Diagnostics) {
             .hint("leave out `to`, or `drop`");
         found.push(d);
     }
-    for key in ["do", "limit"] {
+    for key in ["do", "limit", "verify", "protect"] {
         if table.has(key) {
             let message = format!("`{key}` does nothing in a route that drops");
             found.push(Diagnostic::error(at(table, key), message).hint("leave it out"));
