@@ -170,8 +170,8 @@ impl MessageReceiver {
     /// lost. Without a counter in the message, `max_delta` has no meaning.
     ///
     /// # Errors
-    /// [`SettingsError::Range`] if `max_delta` is 0, or not below the number of counter values. With
-    /// the greatest possible number, only repeated frames are not accepted.
+    /// [`SettingsError::Range`] if `max_delta` is 0, or not below the number of counter values.
+    /// With the greatest possible number, only repeated frames are not accepted.
     pub fn new(protection: &Protection, max_delta: u32) -> Result<Self, SettingsError> {
         if let Some(counter) = protection.counter_field() {
             check_range("max_delta", max_delta.into(), 1, counter.modulus - 1)?;

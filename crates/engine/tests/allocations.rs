@@ -122,6 +122,8 @@ fn routes() -> Routes {
         allow_same_port: false,
         echo: false,
         keep_stamp: false,
+        verify: None,
+        protect: None,
     };
     Routes {
         mode: RouteMode::All,

@@ -89,6 +89,8 @@ fn some_route() -> impl Strategy<Value = Route> {
                 allow_same_port,
                 echo: false,
                 keep_stamp: false,
+                verify: None,
+                protect: None,
             },
         )
 }

@@ -3,7 +3,7 @@
 use crate::matching::FrameMatch;
 use crate::number::{PortId, RouteMode};
 use crate::operations::Action;
-use crate::protection::{RouteProtection, RouteVerification};
+use crate::protected::{RouteProtection, RouteVerification};
 use alloc::{string::String, vec::Vec};
 use frame::Nanos;
 

@@ -83,6 +83,8 @@ fn a_listing() {
                 allow_same_port: false,
                 echo: true,
                 keep_stamp: false,
+                verify: None,
+                protect: None,
             },
             Route {
                 name: "route 2".into(),
@@ -110,6 +112,8 @@ fn a_listing() {
                 allow_same_port: true,
                 echo: false,
                 keep_stamp: true,
+                verify: None,
+                protect: None,
             },
         ]
     );

@@ -38,7 +38,7 @@ const COUNTERS: [(&str, ProtectionCounter); 2] = [
         profile: Option<SpannedValue<String>> = None => by(|| ValueShape::Text, spanned),
             value "name", default "required", needed "add `profile = \"P01\"`", not "type" "kind" "scheme";
         /// The Data ID. Not of profiles 02 and 22, and of makes.
-        data_id: Option<u32> = None => number(u32::MAX as i64), value "number, or hex in quotes",
+        data_id: Option<u32> = None => number(i64::from(u32::MAX)), value "number, or hex in quotes",
             default "none", not "dataid" "id_data";
         /// The Data IDs of profiles 02 and 22 by the value of the counter: 16 bytes in hex, or one
         /// for all.

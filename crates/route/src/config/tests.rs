@@ -66,6 +66,8 @@ fn defaults() {
             allow_same_port: false,
             echo: false,
             keep_stamp: false,
+            verify: None,
+            protect: None,
         }
     );
 }
@@ -624,6 +626,8 @@ fn routes() -> impl Strategy<Value = Route> {
                     allow_same_port: same,
                     echo,
                     keep_stamp: stamp,
+                    verify: None,
+                    protect: None,
                 }
             },
         )

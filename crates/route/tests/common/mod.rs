@@ -446,6 +446,8 @@ pub fn random_routes(rng: &mut Rng) -> Routes {
                 hop_limit: rng.one_in(4).then(|| 1 + rng.below(max_hops.into()) as u8),
                 echo: false,
                 keep_stamp: false,
+                verify: None,
+                protect: None,
             };
             // All of its frames would become impossible ones, which is refused.
             let is_refused = RoutingTable::compile(
