@@ -189,8 +189,8 @@ pub enum ReceptionFault {
         /// The length of the data, in bytes.
         expected: usize,
     },
-    /// The checksum is not that of the data. If the Data ID, the CAN ID or the counter takes part in
-    /// it, one of these may also be the wrong one.
+    /// The checksum is not that of the data. If the Data ID, the CAN ID or the counter takes part
+    /// in it, one of these may also be the wrong one.
     WrongChecksum,
     /// The checksum is right, but the Data ID in the payload is that of another message.
     WrongDataId {

@@ -7,8 +7,8 @@
 //!   [`ReceptionStatus`] for each.
 //! * [`ChannelWindow`]: the state of a communication from these statuses.
 //! * [`LinearForm`]: a checksum as tables.
-//! * [`ProfileName`], [`MakeName`], [`MessageAttributes`]: settings by names, and from a database of
-//!   messages.
+//! * [`ProfileName`], [`MakeName`], [`MessageAttributes`]: settings by names, and from a database
+//!   of messages.
 //!
 //! Nothing here allocates, reads a clock or depends on an operating system.
 //!

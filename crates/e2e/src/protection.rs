@@ -108,8 +108,9 @@ impl Protection {
         &self.settings
     }
 
-    /// Writes counter, fields and checksum into the payload of a frame with this CAN ID, and returns
-    /// its counter, if the message has one. Bytes behind the protected ones stay as they are.
+    /// Writes counter, fields and checksum into the payload of a frame with this CAN ID, and
+    /// returns its counter, if the message has one. Bytes behind the protected ones stay as they
+    /// are.
     ///
     /// # Errors
     /// [`ReceptionFault::TooShort`], and [`ReceptionFault::InvalidCounter`] for a counter that is
@@ -199,9 +200,7 @@ impl Protection {
         Ok(fixed.map_or(len, usize::from))
     }
 
-    /// Returns the sequence counter, if the messages have one. A receiver that gets each n-th frame
-    /// only sees `n` modulo [`CounterField::modulus`] as the distance: with a multiple of the
-    /// modulus all frames look repeated.
+    /// Returns the sequence counter, if the messages have one.
     #[must_use]
     pub fn counter_field(&self) -> Option<CounterField> {
         self.settings.with_scheme(|scheme| scheme.counter())
@@ -249,8 +248,8 @@ impl Protection {
         })
     }
 
-    /// Returns whether the CAN ID takes part in the checksum: a frame whose ID a route changes needs
-    /// another one.
+    /// Returns whether the CAN ID takes part in the checksum: a frame whose ID a route changes
+    /// needs another one.
     #[must_use]
     pub fn reads_id(&self) -> bool {
         self.settings.with_scheme(|scheme| scheme.reads_id())
@@ -273,8 +272,8 @@ impl Protection {
         self.settings.with_scheme(|scheme| scheme.length_limit())
     }
 
-    /// Returns the CRC that the checksum is, if it is one. Data ID and CAN ID enter before or behind
-    /// the data; [`crate::LinearForm`] includes them.
+    /// Returns the CRC that the checksum is, if it is one. Data ID and CAN ID enter before or
+    /// behind the data; [`crate::LinearForm`] includes them.
     #[must_use]
     pub fn crc_parameters(&self) -> Option<CrcParameters> {
         self.settings.with_scheme(|scheme| scheme.crc())

@@ -79,8 +79,8 @@ impl MakeName {
         }
     }
 
-    /// Returns the settings for the message with this CAN ID. `result` is the place of the checksum;
-    /// only PSA, Tesla and Volkswagen's PQ need it, the others have a place of their own.
+    /// Returns the settings for the message with this CAN ID. `result` is the place of the
+    /// checksum; only PSA, Tesla and Volkswagen's PQ need it, the others have a place of their own.
     ///
     /// # Errors
     /// [`SettingsError::NoPlace`] if there is no place and the make needs one,

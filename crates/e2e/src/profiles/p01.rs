@@ -12,7 +12,8 @@ use frame::CanId;
 pub enum DataIdMode {
     /// The low byte, then the high byte: variant 1A.
     Both,
-    /// The low byte if the counter is even, the high byte if it is odd: variant 1B. Profile 01 only.
+    /// The low byte if the counter is even, the high byte if it is odd: variant 1B. Profile 01
+    /// only.
     Alternating,
     /// The low byte. Profile 01 only.
     Low,
