@@ -8,8 +8,7 @@
 //! * [`ChannelWindow`]: the state of a communication from these statuses.
 //! * [`LinearForm`]: a checksum as tables.
 //! * [`ProfileName`], [`MakeName`], [`MessageAttributes`]: settings by names, and from a database
-//!   of
-//!   messages.
+//!   of messages.
 //!
 //! Nothing here allocates, reads a clock or depends on an operating system.
 //!

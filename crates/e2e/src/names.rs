@@ -113,6 +113,90 @@ impl ProfileName {
             _ => Err(unknown),
         }
     }
+
+    /// Returns the settings for a message with these Data IDs, whose header begins at this byte and
+    /// of which `length` bytes are protected. Profiles 02 and 22 have sixteen Data IDs, by the
+    /// counter, or one for all counters; the others have one.
+    ///
+    /// # Errors
+    /// [`SettingsError`]: a Data ID that does not fit, or another number of them.
+    pub fn to_settings(
+        self,
+        data_ids: &[u32],
+        offset: u16,
+        length: Option<u16>,
+    ) -> Result<ProtectionSettings, SettingsError> {
+        let p01 = |mode| {
+            let data_id = only_id(data_ids, 0xFFFF)? as u16;
+            let mut settings = P01Settings::new(data_id, mode, offset);
+            settings.length = length;
+            Ok(settings)
+        };
+        let p02 = || {
+            Ok(P02Settings {
+                offset,
+                ids: sixteen_ids(data_ids)?,
+                length,
+            })
+        };
+        let p04 = || {
+            Ok(P04Settings {
+                offset,
+                data_id: only_id(data_ids, u32::MAX)?,
+                length,
+            })
+        };
+        let p05 = || {
+            Ok(P05Settings {
+                offset,
+                data_id: only_id(data_ids, 0xFFFF)? as u16,
+                length,
+            })
+        };
+        Ok(match self {
+            Self::P01(mode) => ProtectionSettings::P01(p01(mode)?),
+            Self::P11(mode) => ProtectionSettings::P11(p01(mode)?),
+            Self::P02 => ProtectionSettings::P02(p02()?),
+            Self::P22 => ProtectionSettings::P22(p02()?),
+            Self::P04 => ProtectionSettings::P04(p04()?),
+            Self::P05 => ProtectionSettings::P05(p05()?),
+            Self::P06 => ProtectionSettings::P06(p05()?),
+            Self::P07 => ProtectionSettings::P07(p04()?),
+            Self::P08 => ProtectionSettings::P08(p04()?),
+        })
+    }
+
+    /// Returns the number of bytes of the header before its checksum.
+    const fn checksum_distance(self) -> usize {
+        match self {
+            Self::P04 => 8,
+            _ => 0,
+        }
+    }
+}
+
+/// Returns the only Data ID.
+fn only_id(data_ids: &[u32], most: u32) -> Result<u32, SettingsError> {
+    let &[id] = data_ids else {
+        let found = data_ids.len();
+        return Err(SettingsError::IdCount { found, needed: 1 });
+    };
+    check_range("data_id", id.into(), 0, most.into())?;
+    Ok(id)
+}
+
+/// Returns sixteen Data IDs: those that are given, or the only one for all.
+fn sixteen_ids(data_ids: &[u32]) -> Result<[u8; 16], SettingsError> {
+    if data_ids.len() != 16 && data_ids.len() != 1 {
+        let found = data_ids.len();
+        return Err(SettingsError::IdCount { found, needed: 16 });
+    }
+    let mut ids = [0; 16];
+    for (id, given) in ids.iter_mut().zip(data_ids.iter().cycle()) {
+        check_range("data_id", u64::from(*given), 0, 0xFF)?;
+        *id = *given as u8;
+    }
+    Ok(ids)
 }
 
 impl fmt::Display for ProfileName {
@@ -196,17 +280,15 @@ impl MessageAttributes<'_> {
     /// IDs than the profile needs, or a signal that is not where the profile has this field.
     pub fn to_protection(&self) -> Result<Protection, SettingsError> {
         let profile = ProfileName::parse(self.profile)?;
-        let settings = match profile {
-            ProfileName::P01(mode) => ProtectionSettings::P01(self.p01(mode)?),
-            ProfileName::P11(mode) => ProtectionSettings::P11(self.p01(mode)?),
-            ProfileName::P02 => ProtectionSettings::P02(self.p02()?),
-            ProfileName::P22 => ProtectionSettings::P22(self.p02()?),
-            ProfileName::P05 => ProtectionSettings::P05(self.p05()?),
-            ProfileName::P06 => ProtectionSettings::P06(self.p05()?),
-            ProfileName::P04 => ProtectionSettings::P04(self.p04(8)?),
-            ProfileName::P07 => ProtectionSettings::P07(self.p04(0)?),
-            ProfileName::P08 => ProtectionSettings::P08(self.p04(0)?),
-        };
+        let offset = self.offset(profile.checksum_distance())?;
+        let mut settings = profile.to_settings(self.data_ids, offset, self.length)?;
+        if let ProtectionSettings::P01(settings) | ProtectionSettings::P11(settings) = &mut settings
+            && let Some(counter) = self.counter
+        {
+            settings.counter = u16::try_from(counter.least_bit()).unwrap_or(u16::MAX);
+            // The Data ID's four bits are the other half of the counter's byte.
+            settings.nibble = settings.counter ^ 4;
+        }
         let protection = Protection::new(settings)?;
         let most = usize::from(self.length.unwrap_or(2048));
         if let (Some(place), Some(field)) = (self.checksum, protection.result_field(most)) {
@@ -216,62 +298,6 @@ impl MessageAttributes<'_> {
             place.compare("counter", &counter.field)?;
         }
         Ok(protection)
-    }
-
-    fn p01(&self, mode: DataIdMode) -> Result<P01Settings, SettingsError> {
-        let mut settings = P01Settings::new(self.data_id(0xFFFF)? as u16, mode, self.offset(0)?);
-        settings.length = self.length;
-        if let Some(counter) = self.counter {
-            let bit = counter.least_bit();
-            settings.counter = u16::try_from(bit).unwrap_or(u16::MAX);
-            // The Data ID's four bits are the other half of the counter's byte.
-            settings.nibble = settings.counter ^ 4;
-        }
-        Ok(settings)
-    }
-
-    fn p02(&self) -> Result<P02Settings, SettingsError> {
-        let mut ids = [0; 16];
-        let given = self.data_ids;
-        if given.len() != 16 && given.len() != 1 {
-            let found = given.len();
-            return Err(SettingsError::IdCount { found, needed: 16 });
-        }
-        for (id, given) in ids.iter_mut().zip(given.iter().cycle()) {
-            check_range("data_id", u64::from(*given), 0, 0xFF)?;
-            *id = *given as u8;
-        }
-        Ok(P02Settings {
-            offset: self.offset(0)?,
-            ids,
-            length: self.length,
-        })
-    }
-
-    fn p05(&self) -> Result<P05Settings, SettingsError> {
-        Ok(P05Settings {
-            offset: self.offset(0)?,
-            data_id: self.data_id(0xFFFF)? as u16,
-            length: self.length,
-        })
-    }
-
-    fn p04(&self, distance: usize) -> Result<P04Settings, SettingsError> {
-        Ok(P04Settings {
-            offset: self.offset(distance)?,
-            data_id: self.data_id(u32::MAX)?,
-            length: self.length,
-        })
-    }
-
-    /// Returns the only Data ID.
-    fn data_id(&self, most: u32) -> Result<u32, SettingsError> {
-        let &[id] = self.data_ids else {
-            let found = self.data_ids.len();
-            return Err(SettingsError::IdCount { found, needed: 1 });
-        };
-        check_range("data_id", id.into(), 0, most.into())?;
-        Ok(id)
     }
 
     /// Returns the offset of a header whose checksum is this number of bytes behind its beginning.

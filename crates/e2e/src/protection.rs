@@ -200,9 +200,7 @@ impl Protection {
         Ok(fixed.map_or(len, usize::from))
     }
 
-    /// Returns the sequence counter, if the messages have one. A receiver that gets each n-th frame
-    /// only sees `n` modulo [`CounterField::modulus`] as the distance: with a multiple of the
-    /// modulus all frames look repeated.
+    /// Returns the sequence counter, if the messages have one.
     #[must_use]
     pub fn counter_field(&self) -> Option<CounterField> {
         self.settings.with_scheme(|scheme| scheme.counter())

@@ -104,6 +104,25 @@ impl fmt::Display for ReceptionKind {
 }
 
 impl ReceptionStatus {
+    /// Returns the status of a right frame whose counter is this number of steps, modulo its number
+    /// of values, after that of the last frame.
+    ///
+    /// For a receiver that gets only each n-th frame of a sender (a rate limit, a slower cycle),
+    /// the distance of all frames is `n` modulo [`crate::CounterField::modulus`]: with a multiple
+    /// of it all are [`ReceptionStatus::Repeated`], and with one more than a multiple all are
+    /// [`ReceptionStatus::Ok`] although frames are missing.
+    #[must_use]
+    pub const fn from_distance(distance: u64, max_delta: u32) -> Self {
+        match distance {
+            0 => Self::Repeated,
+            1 => Self::Ok,
+            delta if delta <= max_delta as u64 => Self::SomeLost {
+                lost: (delta - 1) as u32,
+            },
+            delta => Self::WrongSequence { delta },
+        }
+    }
+
     /// Returns whether the payload is right and new: the first frame, the next one, or a later one
     /// within `max_delta`.
     #[must_use]
@@ -195,14 +214,7 @@ impl MessageReceiver {
         let Some(last) = self.last.replace(received) else {
             return ReceptionStatus::Initial;
         };
-        match counter.distance(last, received) {
-            0 => ReceptionStatus::Repeated,
-            1 => ReceptionStatus::Ok,
-            delta if delta <= u64::from(self.max_delta) => ReceptionStatus::SomeLost {
-                lost: (delta - 1) as u32,
-            },
-            delta => ReceptionStatus::WrongSequence { delta },
-        }
+        ReceptionStatus::from_distance(counter.distance(last, received), self.max_delta)
     }
 
     /// Forgets the last counter, as after a timeout: the next right frame is the first one again.

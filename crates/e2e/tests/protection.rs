@@ -83,9 +83,14 @@ proptest! {
         let sent = protection.protect(id, &mut payload, CounterSource::Keep).unwrap();
         prop_assert_eq!(&payload, &slow, "{:?}", protection.settings());
         prop_assert_eq!(protection.verify(id, &payload), Ok(sent));
+        let mut own = SendingCounter::from_value(random.word() as u32);
+        protection.protect(id, &mut payload, CounterSource::Own(&mut own)).unwrap();
+        let counter = protection.counter_field().map(|counter| counter.field);
         for (at, (one, other)) in before.iter().zip(&payload).enumerate() {
             let written = protection.written_bits(payload.len(), at);
             prop_assert_eq!((one ^ other) & !written, 0, "byte {}", at);
+            let counted = counter.map_or(0, |field| field.mask(at));
+            prop_assert_eq!(written & counted, counted, "byte {}", at);
         }
     }
 
@@ -120,6 +125,33 @@ proptest! {
                     prop_assert!(is_covered || is_result, "{place}");
                 }
                 Err(other) => prop_assert!(false, "{other}: {place}"),
+            }
+        }
+    }
+
+    /// A CRC of n bytes finds each error within n consecutive bytes: no burst that is shorter than
+    /// its polynomial is a multiple of it.
+    #[test]
+    fn errors_within_the_width_of_a_crc_are_found(seed in 1..=u64::MAX) {
+        let mut random = RandomSource::new(seed);
+        let protection = draw(&mut random, 24);
+        let Some(crc) = protection.crc_parameters() else {
+            return Ok(());
+        };
+        let mut payload = draw_payload(&mut random, &protection);
+        protection.protect(ID, &mut payload, CounterSource::Keep).unwrap();
+        let len = payload.len();
+        let width = usize::from(crc.width / 8);
+        for first in 0..len.saturating_sub(width) {
+            let mut wrong = payload.clone();
+            let burst = first..first + width;
+            let is_covered = burst.clone().all(|byte| {
+                let is_selected = (0..8).any(|bit| selects_id(&protection, len, byte, bit));
+                protection.covered_bits(len, byte) == 0xFF && !is_selected
+            });
+            wrong[burst].iter_mut().for_each(|byte| *byte = random.word() as u8);
+            if is_covered && wrong != payload {
+                prop_assert!(protection.verify(ID, &wrong).is_err(), "{:?}", protection.settings());
             }
         }
     }

@@ -41,7 +41,9 @@ fn frame(protection: &Protection, counter: u64) -> [u8; 24] {
 fn each_distance_has_its_status() {
     for settings in counted() {
         let protection = Protection::new(settings).unwrap();
-        let modulus = protection.counter_field().unwrap().modulus;
+        let counter = protection.counter_field().unwrap();
+        let modulus = counter.modulus;
+        assert_eq!(counter.next((modulus - 1) as u32), 0);
         for start in [0, 1, modulus - 1] {
             let after = |delta| {
                 let mut receiver = MessageReceiver::new(&protection, 3).unwrap();
@@ -60,6 +62,30 @@ fn each_distance_has_its_status() {
             assert_eq!(after(modulus), ReceptionStatus::Repeated);
         }
     }
+}
+
+/// A rate limit that lets each n-th frame through: what the receiver finds, and what it should.
+#[test]
+fn each_nth_frame_has_the_status_of_its_distance() {
+    let settings = [&counted()[0], &counted()[1]];
+    for settings in settings {
+        let protection = Protection::new(*settings).unwrap();
+        let modulus = protection.counter_field().unwrap().modulus;
+        for n in 1..40 {
+            let mut receiver = MessageReceiver::new(&protection, 3).unwrap();
+            receiver.check(&protection, ID, &frame(&protection, 0));
+            let expected = ReceptionStatus::from_distance(n % modulus, 3);
+            for step in 1..20 {
+                let payload = frame(&protection, step * n);
+                assert_eq!(receiver.check(&protection, ID, &payload), expected);
+            }
+        }
+    }
+    // Signs of trouble that a receiver of profile 01 does not see, and one that it sees for ever.
+    let status = |n: u64| ReceptionStatus::from_distance(n % 15, 3);
+    assert_eq!(status(16), ReceptionStatus::Ok);
+    assert_eq!(status(15), ReceptionStatus::Repeated);
+    assert_eq!(status(4), ReceptionStatus::WrongSequence { delta: 4 });
 }
 
 #[test]
