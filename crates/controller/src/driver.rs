@@ -144,8 +144,8 @@ impl fmt::Display for StartError {
         match self {
             Self::NoAnswer { name, what } => write!(
                 f,
-                "the {name} does not execute a command ({what}): is it another controller, or without \
-                 power?"
+                "the {name} does not execute a command ({what}): is it another controller, or has \
+                 it no power?"
             ),
             Self::Timing { name, data } => write!(
                 f,

@@ -614,7 +614,7 @@ impl<D: MappedDevice> Controller for MappedController<D> {
         }
         self.device.recover().map_err(|_| StartError::NoAnswer {
             name: NAME,
-            what: "it does not come back after bus-off",
+            what: "it does not recover from bus-off",
         })
     }
 

@@ -331,11 +331,7 @@ impl DemoSummary {
             played.recorder.disagreements,
             0,
         );
-        same(
-            "pairs that the matcher is mistaken about",
-            self.tester.mistaken,
-            0,
-        );
+        same("wrong pairs of the matcher", self.tester.mistaken, 0);
         found
     }
 

@@ -70,7 +70,7 @@ impl ServiceContext {
 /// The reason why the service manager could not be notified.
 #[derive(thiserror::Error, Debug)]
 #[error(
-    "NOTIFY_SOCKET is {:?}, and telling the service manager there failed ({source})", .socket.display()
+    "NOTIFY_SOCKET is {:?}, and notifying the service manager there failed ({source})", .socket.display()
 )]
 pub(crate) struct NotTold {
     socket: OsString,

@@ -14,7 +14,7 @@ pub const MOST_A_CHAIN: usize = 64;
 pub fn left_out() -> Option<String> {
     Some(if cfg!(feature = "io-uring") {
         format!(
-            "this program was built for {}, whose io_uring the library `io-uring` does not know",
+            "this program was built for {}, whose io_uring the library `io-uring` does not support",
             std::env::consts::ARCH
         )
     } else {

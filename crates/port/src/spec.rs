@@ -182,7 +182,7 @@ fn check_name(name: &SpannedValue<&str>, found: &mut Diagnostics) -> bool {
     } else if name.value.len() > LONGEST_NAME {
         format!("a port's name has at most {LONGEST_NAME} characters")
     } else if let Some(c) = name.value.chars().find(|&c| !allowed(c)) {
-        format!("a port's name cannot hold {c:?}")
+        format!("a port's name cannot contain {c:?}")
     } else {
         return true;
     };

@@ -189,7 +189,10 @@ fn a_third_one_is_told() {
     join(&mut server, &mut [&mut one, &mut two, &mut three], 0);
     assert_eq!(three.0.link(), LinkState::Gone);
     let said = three.0.remarks();
-    assert!(said[0].contains("both places are taken"), "{said:?}");
+    assert!(
+        said[0].contains("two peers are connected already"),
+        "{said:?}"
+    );
     assert_eq!(said.len(), 1, "{said:?}");
     drop(one);
     for n in 1..4 {

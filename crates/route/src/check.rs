@@ -48,8 +48,8 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
         .fold(0, usize::saturating_add);
     if filters > FILTERS {
         whole(format!(
-            "{filters} ID filters, each counted for every port that its route comes from, but \
-             {FILTERS} is the most"
+            "{filters} ID filters, each counted once for each port of its route: the maximum is \
+             {FILTERS}"
         ));
     }
     let buckets: u64 = routes
@@ -60,7 +60,7 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
         .sum();
     if buckets > ALL_BUCKETS {
         whole(format!(
-            "the rate limits keep {buckets} buckets for single IDs, but {ALL_BUCKETS} is the most: \
+            "the rate limits keep {buckets} buckets for single IDs: the maximum is {ALL_BUCKETS}; \
              lower their number of IDs"
         ));
     }
@@ -94,7 +94,7 @@ fn check_counts(route: &Route, say: &mut impl FnMut(String)) {
     ];
     for (what, count) in counts {
         if count > usize::from(u16::MAX) {
-            say(format!("has {count} {what}, but {} is the most", u16::MAX));
+            say(format!("has {count} {what}: the maximum is {}", u16::MAX));
         }
     }
 }

@@ -11,7 +11,7 @@ pub const SILENT: Nanos = 2_000_000_000;
 
 /// The error that the memory is shorter than [`layout::LEAST`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0} bytes of shared memory are too few: it takes {least} at least", least = layout::LEAST)]
+#[error("{0} bytes of shared memory are not enough: use at least {least}", least = layout::LEAST)]
 pub struct TooSmall(pub usize);
 
 /// State of the other side.

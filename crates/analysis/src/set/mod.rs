@@ -273,7 +273,8 @@ impl SetReader {
                 let field = crate::compiled::field(message.shape.header());
                 if taken.insert(field, message).is_some() {
                     let text = format!(
-                        "another message of bus `{}` has this ID: nothing decides between them",
+                        "another message of bus `{}` has this ID: arbitration cannot decide \
+                         between them",
                         bus.name
                     );
                     let hint = "give each message of a bus an ID of its own";

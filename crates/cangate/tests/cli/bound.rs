@@ -293,7 +293,7 @@ fn the_margin_is_the_edge() {
         rest.split_once(before).unwrap().0.parse().unwrap()
     };
     let factor = number("at least ", " times");
-    let distance = number("each bus each ", " µs");
+    let distance = number("each bus every ", " µs");
     assert!(factor > 10.0 && distance > 100.0, "{out}");
     let period = |factor: f64| (10e6 / factor) as u64;
     stdout(cangate().arg("bound").arg(set(period(factor) + 10, "")), 0);

@@ -66,7 +66,7 @@ impl OpenDevice {
         line.set_filters(filters, errors)
             .map_err(|errno| OpenError::System {
                 path: path.to_owned(),
-                what: "takes no filters",
+                what: "does not support filters",
                 source: errno.into(),
             })?;
         Ok(Self {

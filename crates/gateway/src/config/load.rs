@@ -159,8 +159,8 @@ fn error_frames(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diag
             && parts::sorts(route) & parts::sort::ANY_ERR != 0
         {
             let message = format!(
-                "route `{}` takes error frames; in the kernel they are sent to {interface}, and a \
-                 controller puts other frames on its bus for them",
+                "route `{}` takes error frames; the kernel sends them to {interface}, whose \
+                 controller makes other frames of them",
                 route.name
             );
             let hint = "write `error = false`; this process (`offload = \"none\"`) sends none";

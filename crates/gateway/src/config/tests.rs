@@ -159,11 +159,11 @@ fn ports_agree_on_what_they_share() {
     );
     assert_eq!(
         two(bus, &format!("{bus}\nbitrate = '250k'")),
-        ["ports `a` and `b` share bus `x` and do not agree on its bit rate"]
+        ["ports `a` and `b` share bus `x` and have different bit rates"]
     );
     assert_eq!(
         two(bus, &format!("{bus}\ndata_bitrate = '2M'")),
-        ["ports `a` and `b` share bus `x` and do not agree on its bit rate"]
+        ["ports `a` and `b` share bus `x` and have different bit rates"]
     );
     let can = "kind = 'socketcan'\ninterface = 'can0'";
     assert_eq!(two(can, can), ["ports `a` and `b` both use interface can0"]);

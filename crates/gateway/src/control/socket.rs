@@ -230,7 +230,7 @@ fn make_folder(folder: &Path) -> Result<(), SocketError> {
         ("is a link that ", std::fs::symlink_metadata(folder)),
         ("", std::fs::metadata(folder)),
     ] {
-        let found = found.map_err(os(folder, "reading the folder's mode"))?;
+        let found = found.map_err(os(folder, "reading the permissions of the folder"))?;
         if !link.is_empty() && !found.file_type().is_symlink() {
             continue;
         }
@@ -292,7 +292,7 @@ fn open_lock(lock_path: &Path) -> Result<File, SocketError> {
     // A count of 0 means that the last holder has just removed it.
     if found.nlink() > 1 {
         return Err(foreign(
-            "another name of some file (a hard link) is at the place of the lock".to_owned(),
+            "a hard link to another file is at the place of the lock".to_owned(),
         ));
     }
     Ok(file)

@@ -63,7 +63,8 @@ impl fmt::Display for OpenError {
             ),
             SocketObstacle::Socket => f.write_str("cannot open a raw CAN socket"),
             SocketObstacle::NoXl => f.write_str(
-                "this kernel has no CAN XL, which is in Linux since 6.1: leave out `xl = true`",
+                "this kernel does not support CAN XL (Linux 6.1 and later do): leave out `xl = \
+                 true`",
             ),
             SocketObstacle::OldKernel => f.write_str(
                 "this kernel's raw CAN sockets lack an option, FD frames or error frames: Linux \
@@ -74,7 +75,7 @@ impl fmt::Display for OpenError {
                 write!(f, "there is no interface {name}; {}", list(there))
             }
             SocketObstacle::NotCan(there) => {
-                write!(f, "{name} is no CAN interface; {}", list(there))
+                write!(f, "{name} is not a CAN interface; {}", list(there))
             }
             SocketObstacle::Attach(there) => write!(f, "cannot attach to {name}; {}", list(there)),
         }

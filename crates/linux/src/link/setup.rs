@@ -73,7 +73,8 @@ pub enum SetupError {
     Virtual(String, String),
     /// It is in use at other bit rates.
     #[error(
-        "{name} is up at {now}: `ip link set {name} down` first, or leave `bitrate` out to take it as it is"
+        "{name} is up at {now}: `ip link set {name} down` first, or leave `bitrate` out to use its \
+         present settings"
     )]
     Other {
         /// The interface.
@@ -95,8 +96,8 @@ pub enum SetupError {
     },
     /// The kernel refuses the restart.
     #[error(
-        "{name} cannot be set to restart {ms} ms after bus-off: {refusal}; leave `restart` out, and its controller \
-         stays bus-off until the interface is switched off and on"
+        "{name} cannot be set to restart {ms} ms after bus-off: {refusal}; leave `restart` out, \
+         and after bus-off the interface must be switched off and on"
     )]
     Restart {
         /// The interface.
@@ -126,12 +127,13 @@ pub enum SetupError {
 fn refused(refusal: &KernelRefusal, fd: bool) -> String {
     let hint = match (refusal.errno, &refusal.reason) {
         (Errno::PERM | Errno::ACCESS, _) => {
-            ": only root or CAP_NET_ADMIN may; give the program that capability, or set it with `ip link`"
+            ": only root or CAP_NET_ADMIN is allowed to; give the program that capability, or set \
+             it with `ip link`"
         }
         (_, Some(_)) => "",
-        (Errno::OPNOTSUPP, None) if fd => " (has its driver no CAN FD?)",
+        (Errno::OPNOTSUPP, None) if fd => " (does its driver support CAN FD?)",
         (Errno::INVAL | Errno::RANGE | Errno::DOM, None) => {
-            " (a bit rate or sample point that its controller does not have?)"
+            " (is the bit rate or the sample point outside the controller's range?)"
         }
         _ => "",
     };
@@ -240,8 +242,8 @@ impl LinkSetup {
                 refusal,
             }),
             (Some(refusal), RestartDelay::Default(_)) => Ok(Some(format!(
-                "{interface} is set up without a restart after bus-off, which its driver refuses ({refusal}): a \
-                 controller that goes bus-off stays so until the interface is switched off and on"
+                "{interface} is set up without a restart after bus-off, which its driver refuses \
+                 ({refusal}): after bus-off, the interface must be switched off and on"
             ))),
         }
     }
@@ -370,7 +372,7 @@ mod tests {
              high"
         );
         let no_fd = said(Errno::OPNOTSUPP, None, true);
-        assert!(no_fd.ends_with("(os error 95) (has its driver no CAN FD?)"));
+        assert!(no_fd.ends_with("(os error 95) (does its driver support CAN FD?)"));
         let plain = said(Errno::OPNOTSUPP, None, false);
         assert!(plain.ends_with("Operation not supported (os error 95)"));
         assert!(said(Errno::PERM, None, false).contains("CAP_NET_ADMIN"));

@@ -75,7 +75,7 @@ impl fmt::Display for UringUnavailable {
                  calls (seccomp, as in containers) hides it",
             ),
             UringObstacle::Forbidden => f.write_str(
-                "io_uring is switched off for this process: allow it with `sysctl \
+                "io_uring is disabled for this process: enable it with `sysctl \
                  kernel.io_uring_disabled=0`, or in the filter of system calls (seccomp, as in \
                  containers)",
             ),

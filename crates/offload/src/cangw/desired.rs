@@ -105,8 +105,8 @@ fn chains(
                 "set `hop_limit = 1`, or leave `echo` out"
             };
             let why = format!(
-                "can-gw's rules for {} would take what it echoes there, and as routes they do \
-                 not: {cure}",
+                "can-gw's rules for {} would also take the frames that it echoes there, which \
+                 routes do not: {cure}",
                 interface(to).unwrap_or("its destination")
             );
             found.insert(id, why);

@@ -170,7 +170,7 @@ fn one_interface_has_one_gateway() {
             error.to_string(),
             format!(
                 "p0: another cangate (process {}) has its BPF program there: stop that one, or \
-                 take the interface out of one of the two configurations",
+                 remove the interface from one of the two configurations",
                 std::process::id()
             )
         );

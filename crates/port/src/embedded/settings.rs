@@ -47,7 +47,7 @@ impl PortKind for EmbeddedBus {
             let (other, first) = *buses.entry(bus).or_insert((port.name, settings));
             if (first.bitrate, first.data_bitrate) != (settings.bitrate, settings.data_bitrate) {
                 let message = format!(
-                    "ports `{other}` and `{}` share bus `{bus}` and do not agree on its bit rate",
+                    "ports `{other}` and `{}` share bus `{bus}` and have different bit rates",
                     port.name
                 );
                 let hint = "give both the same `bitrate` and `data_bitrate`";
@@ -88,9 +88,11 @@ config::settings! {
         /// In bit/s. All ports on a bus agree on it.
         pub data_bitrate: Option<u32> = None => within(LOWEST, HIGHEST_DATA), value "up to 8M",
             not "dbitrate" "fd_bitrate" "data_rate" "data_speed";
-        /// Number of frames that wait for a mailbox. 10 is Linux's default for a CAN interface.
+        /// The number of frames that can wait for a mailbox. 10 is Linux's default for a CAN
+        /// interface.
         pub queue: u32 = 10 => queue(), not "txqueuelen" "queue_length" "queue_size";
-        /// Number of transmit mailboxes. The frame with the highest priority is sent first.
+        /// The number of transmit mailboxes. Of the frames in them, the one with the highest
+        /// priority is sent first.
         ///
         /// The MSCAN controllers of the papers have 3.
         pub mailboxes: u8 = 3 => read::integer(1..=32u8),

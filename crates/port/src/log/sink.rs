@@ -234,7 +234,8 @@ impl Transmit for LogSink {
                         format!("no room left for {}: {lost} frames are lost", self.name)
                     }
                     io::ErrorKind::FileTooLarge => format!(
-                        "no file may be larger (`ulimit -f`), so cannot write {}: {lost} frames are lost",
+                        "{} has reached the maximum file size (`ulimit -f`): {lost} frames are \
+                         lost",
                         self.name
                     ),
                     io::ErrorKind::BrokenPipe => {

@@ -281,7 +281,7 @@ fn rules_that_take_what_others_send_are_noted() {
     let more = format!("modprobe can-gw max_hops=2\n{script}");
     assert_eq!(
         notes(&more),
-        ["can-gw's rules for b take what this one sends; as routes they do not"]
+        ["can-gw's rules for b take the frames that this rule sends; routes would not"]
     );
     for harmless in [
         more.replace("-s a -d b -e", "-s a -d b"),

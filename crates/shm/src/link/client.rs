@@ -14,7 +14,7 @@ use std::path::Path;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LinkError {
     /// The server has ended, or closed the connection to this process.
-    #[error("the server has ended, or both places are taken")]
+    #[error("the server has ended, or two peers are connected already")]
     Ended,
     /// It sends a number that an ivshmem server does not send at this point.
     #[error("the server sent {0}, which is not valid in the ivshmem protocol here")]

@@ -131,8 +131,8 @@ impl<W: TransmitWay> RawTransmit<W> {
     fn warn_no_echo(&mut self) {
         if !std::mem::replace(&mut self.said, true) {
             self.shared.remark(format!(
-                "{} shows no sent frames to local programs with these ways to receive and to \
-                 transmit: frames of routes with `echo = true` are refused",
+                "with these ways to receive and to transmit, {} cannot echo frames to local \
+                 programs: frames of routes with `echo = true` are refused",
                 self.shared.interface
             ));
         }
@@ -240,8 +240,7 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
                     self.count -= 1;
                     self.counters.lost += 1;
                     let name = &self.shared.interface;
-                    self.shared
-                        .remark(format!("{name} did not take a frame: {e}"));
+                    self.shared.remark(format!("{name} refused a frame: {e}"));
                 }
             }
         }
