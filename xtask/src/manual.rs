@@ -208,7 +208,7 @@ mod tests {
 
     /// Runs the formatter that `man` uses, if it is installed.
     #[test]
-    fn groff_has_nothing_to_say_about_the_page() {
+    fn groff_has_nothing_to_state_about_the_page() {
         let groff = Command::new("groff")
             .args(["-t", "-man", "-Tutf8", "-P-cbou", "-k", "-ww", "-rLL=120n"])
             .stdin(Stdio::piped())

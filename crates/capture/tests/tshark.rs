@@ -117,7 +117,7 @@ fn write(path: &Path, frames: &[Recorded]) {
     for (place, name) in NAMES.iter().enumerate() {
         assert_eq!(usize::from(names.place(name)), place);
     }
-    let output = CaptureOutput::of(path, None).unwrap();
+    let output = CaptureOutput::from_path(path, None).unwrap();
     let mut recorder =
         FileRecorder::new(&output, RotationRule::default(), &names, 0, false).unwrap();
     let mut chunk = Chunk::with_room();

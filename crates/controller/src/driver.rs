@@ -46,7 +46,7 @@ pub trait Controller {
     fn service(
         &mut self,
         budget: usize,
-        tell: &mut dyn FnMut(ControllerEvent<'_>),
+        report: &mut dyn FnMut(ControllerEvent<'_>),
     ) -> Result<bool, ControllerGone>;
 
     /// Aborts all frames in flight that are not on the bus yet. [`Controller::service`] reports for

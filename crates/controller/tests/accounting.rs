@@ -341,7 +341,7 @@ proptest! {
 }
 
 #[test]
-fn a_controller_that_is_unplugged_says_so_once() {
+fn a_controller_that_is_unplugged_reports_it_once() {
     let options = Options {
         fd: false,
         one_shot: false,

@@ -209,7 +209,7 @@ fn told(driver: &mut MappedController<Shared>) -> Vec<String> {
 }
 
 #[test]
-fn it_starts_as_it_is_told() {
+fn it_starts_with_the_requested_settings() {
     let filters = [AcceptanceRule {
         id: 0x123,
         mask: 0x7FF,
@@ -234,7 +234,7 @@ fn it_starts_as_it_is_told() {
 }
 
 #[test]
-fn what_is_refused_is_said() {
+fn what_is_refused_is_reported() {
     let (mut driver, module) = started(&StartMode::classic(timing(500_000)));
     module.borrow_mut().refuse = Some(DeviceTrap::Invalid);
     let error = driver

@@ -115,7 +115,7 @@ impl CounterDefinition {
 
     /// Returns its number at this port.
     #[must_use]
-    pub fn of(&self, port: &PortCount) -> u64 {
+    pub fn get(&self, port: &PortCount) -> u64 {
         (self.read)(port)
     }
 
@@ -124,7 +124,7 @@ impl CounterDefinition {
     #[must_use]
     pub fn losses(&self, port: &PortCount) -> u64 {
         if self.role == CounterRole::Lost {
-            self.of(port).saturating_sub((self.on_purpose)(port))
+            self.get(port).saturating_sub((self.on_purpose)(port))
         } else {
             0
         }

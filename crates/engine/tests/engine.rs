@@ -219,7 +219,7 @@ scenarios! {
         );
     }
 
-    fn what_a_port_wants_said_at_once_is_told_once() {
+    fn what_a_port_wants_reported_at_once_is_reported_once() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
         ports[0].inside().alarms = vec!["second".into(), "first".into()];
         let told = |engine: &mut Engine| {
@@ -267,7 +267,7 @@ scenarios! {
     }
 
     /// A failure is reported once by the engine, and in the step's report.
-    fn a_failure_is_told_once() {
+    fn a_failure_is_reported_once() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
         assert!(!engine.step(0).events);
         ports[1].inside().flush_fails = true;
@@ -286,7 +286,7 @@ scenarios! {
 
     /// Changes of an interface between two calls are one event; a reported change is not reported
     /// again.
-    fn a_link_that_changes_is_told_once_with_its_last_state() {
+    fn a_link_that_changes_is_reported_once_with_its_last_state() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
         let told = |engine: &mut Engine| {
             let mut told = Vec::new();

@@ -94,7 +94,7 @@ struct SentStates {
 }
 
 impl ServiceManager {
-    pub(crate) fn of(service: Option<&ServiceContext>) -> Result<Self, NotTold> {
+    pub(crate) fn new(service: Option<&ServiceContext>) -> Result<Self, NotTold> {
         let Some(service) = service else {
             return Ok(Self::default());
         };
@@ -121,7 +121,7 @@ impl ServiceManager {
     /// watched.
     pub(crate) fn ready(&mut self, status: &str) -> Result<(), NotTold> {
         self.beat_later();
-        self.tell(&["READY=1", &status_line(status)])
+        self.notify(&["READY=1", &status_line(status)])
     }
 
     /// Reports that a reload starts.
@@ -131,25 +131,25 @@ impl ServiceManager {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
         let time = format!("MONOTONIC_USEC={microseconds}");
-        self.tell(&["RELOADING=1", &time, &status_line("reading the file again")])
+        self.notify(&["RELOADING=1", &time, &status_line("reading the file again")])
     }
 
     /// Reports that the gateway starts to shut down.
     pub(crate) fn stopping(&self) -> Result<(), NotTold> {
-        self.tell(&["STOPPING=1", &status_line("sending what is held")])
+        self.notify(&["STOPPING=1", &status_line("sending what is held")])
     }
 
     /// Reports that the worker is alive: it has just answered.
     pub(crate) fn alive(&mut self, status: &str) -> Result<(), NotTold> {
         self.beat_later();
-        self.tell(&["WATCHDOG=1", &status_line(status)])
+        self.notify(&["WATCHDOG=1", &status_line(status)])
     }
 
     /// Reports that the worker has not answered. Without a sign of life the manager ends the
     /// process when its time is up.
     pub(crate) fn silent(&mut self) -> Result<(), NotTold> {
         self.beat_later();
-        self.tell(&[&status_line("the worker does not answer")])
+        self.notify(&[&status_line("the worker does not answer")])
     }
 
     /// Returns the time at which the worker must be asked whether it is alive.
@@ -184,7 +184,7 @@ impl ServiceManager {
         }
     }
 
-    fn tell(&self, lines: &[&str]) -> Result<(), NotTold> {
+    fn notify(&self, lines: &[&str]) -> Result<(), NotTold> {
         let Some(told) = &self.told else {
             return Ok(());
         };
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_who_waits_and_for_how_long() {
+    fn the_environment_states_who_waits_and_for_how_long() {
         assert_eq!(ServiceContext::from(environment(&[]), 7), None);
         assert_eq!(
             ServiceContext::from(environment(&[("NOTIFY_SOCKET", "")]), 7),
@@ -276,7 +276,7 @@ mod tests {
             socket: address.to_owned(),
             watchdog: Some(Duration::from_secs(30)),
         };
-        let mut manager = ServiceManager::of(Some(&service)).unwrap();
+        let mut manager = ServiceManager::new(Some(&service)).unwrap();
         assert_eq!(manager.deadline(), None, "nobody is watched before ready");
         let before = Instant::now();
         manager.ready("2 ports\nREADY=0").unwrap();
@@ -308,19 +308,19 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_listens_is_said() {
+    fn a_socket_without_a_listener_is_reported() {
         for socket in ["relative/path", "/no/such/socket", "vsock:2:1"] {
             let service = ServiceContext {
                 socket: socket.into(),
                 watchdog: None,
             };
-            let why = ServiceManager::of(Some(&service))
+            let why = ServiceManager::new(Some(&service))
                 .err()
                 .unwrap()
                 .to_string();
             assert!(why.contains(socket), "{why}");
         }
-        let mut nobody = ServiceManager::of(None).unwrap();
+        let mut nobody = ServiceManager::new(None).unwrap();
         nobody.ready("x").unwrap();
         assert_eq!(nobody.deadline(), None);
     }
@@ -334,7 +334,7 @@ mod tests {
             socket: path.into(),
             watchdog: None,
         };
-        let manager = ServiceManager::of(Some(&service)).unwrap();
+        let manager = ServiceManager::new(Some(&service)).unwrap();
         let full = (0..10_000).any(|_| manager.stopping().is_err());
         assert!(full, "its queue has no end");
     }

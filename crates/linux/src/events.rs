@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_of_a_set_that_nobody_attends_looks_itself() {
+    fn a_member_of_a_set_without_a_worker_looks_itself() {
         let set = EventSet::new().unwrap();
         let (one, other) = (set.member(), set.member());
         let kick = counter();

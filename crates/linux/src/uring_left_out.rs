@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_says_why() {
+    fn what_is_left_out_gives_the_reason() {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let inbox = UringInbox::open(&socket, 1, 16).err().unwrap();
         let outbox = UringOutbox::open(&socket, 1, 16).err().unwrap();

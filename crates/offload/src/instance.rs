@@ -265,7 +265,7 @@ mod tests {
 
     /// The same with the kernel's report: root holds it for another user.
     #[test]
-    fn the_kernel_says_whose_a_holder_is() {
+    fn the_kernel_states_whose_a_holder_is() {
         if !rustix::process::geteuid().is_root() {
             eprintln!("SKIPPED because only root can take another user's place");
             return;

@@ -211,7 +211,7 @@ impl SharedRun<'_> {
             return;
         }
         if self.stop.asked.is_set() {
-            player.told();
+            player.end_master();
         }
         match player.step(&mut || self.now()) {
             Ok(NextCall::At(at)) => {

@@ -104,14 +104,14 @@ impl QueueSettings {
                 QueueOrder::Fifo => "drops the oldest",
                 QueueOrder::Priority => "drops the oldest of the lowest priority",
             },
-            WhenFull::Wait => "makes the ports wait from which routes lead here",
+            WhenFull::Wait => "makes the source ports of its routes wait",
         };
         format!("\n  frames leave {order}{age}; a full queue {full}")
     }
 
     /// Returns the halves, with this queue in front of the transmitting one.
     #[must_use]
-    pub fn in_front_of(&self, (rx, tx): Halves, size: QueueSize) -> Halves {
+    pub fn wrap(&self, (rx, tx): Halves, size: QueueSize) -> Halves {
         (rx, Box::new(QueuedTransmitter::new(tx, self.rules(size))))
     }
 

@@ -60,7 +60,7 @@ fn join(server: &mut ShmServer, sides: &mut [&mut Halves], now: Nanos) {
 }
 
 #[test]
-fn frames_pass_and_nobody_waits_in_vain() {
+fn frames_pass_and_no_side_waits_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
     let (mut one, mut two) = (open(&path), open(&path));
@@ -111,7 +111,7 @@ fn frames_pass_and_nobody_waits_in_vain() {
 }
 
 #[test]
-fn a_full_ring_refuses_and_says_when_there_is_room() {
+fn a_full_ring_refuses_and_states_when_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
     let mut server = ShmServer::bind(&path, LEAST).unwrap();
@@ -181,7 +181,7 @@ fn sides_come_and_go() {
 }
 
 #[test]
-fn a_third_one_is_told() {
+fn a_third_one_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
     let mut server = ShmServer::bind(&path, LEAST).unwrap();

@@ -462,6 +462,6 @@ fn what_a_vcan_would_drop_is_refused_by_name() {
         ..SocketCanSettings::new("lo")
     };
     let error = open("p", &config).err().unwrap().to_string();
-    assert!(error.contains("lo is no CAN interface"), "{error}");
+    assert!(error.contains("lo is not a CAN interface"), "{error}");
     ip("link del cgwv").unwrap();
 }

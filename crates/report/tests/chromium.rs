@@ -123,7 +123,7 @@ fn it_leads_with_what_happened() {
 }
 
 #[test]
-fn every_chart_says_its_clock_and_no_chart_has_two() {
+fn every_chart_states_its_clock_and_no_chart_has_two() {
     let Some(browser) = chromium() else { return };
     let (seen, _) = look(&browser, &page(&sample::data(500)), 1280);
     let clocks = [

@@ -450,7 +450,7 @@ fn same_results_same_bytes_wherever_they_lie() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_with_its_place() {
+fn what_cannot_be_done_is_reported_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("site");
     let error = site::write(&dir.path().join("gone"), &out)

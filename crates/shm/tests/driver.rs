@@ -161,7 +161,7 @@ fn printed(frame: &Frame) -> String {
 fn step(rings: &mut ShmRings<SharedMapping>, step: &Step, now: u64) -> (String, String) {
     match step {
         Step::Look => {
-            let news = rings.look(now);
+            let news = rings.watch_peer(now);
             (format!("look {now}"), tell("look", news.into(), rings))
         }
         Step::Send(frame) => {

@@ -99,7 +99,7 @@ pub fn outcome(
 }
 
 fn results(experiment: &Experiment, said: &BareOutcome) -> Result<Vec<u8>, String> {
-    let read = ImageOutput::of(said)?;
+    let read = ImageOutput::parse(said)?;
     let words = |error: &dyn std::error::Error| guest::with_causes(error);
     let setup = measure::setup(experiment).map_err(|e| words(&e))?;
     let bench = TimedBench {
@@ -123,7 +123,7 @@ struct ImageOutput {
 }
 
 impl ImageOutput {
-    fn of(said: &BareOutcome) -> Result<Self, String> {
+    fn parse(said: &BareOutcome) -> Result<Self, String> {
         let mut read = Self {
             counters: None,
             stamps: Vec::new(),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_image_says_becomes_results() {
+    fn what_an_image_states_becomes_results() {
         let e = experiment();
         let outcome = outcome(&e, &text(&counters(2), 4, END), vec![]);
         assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn what_is_missing_is_reported() {
         let e = experiment();
         let why = |said: &BareOutcome| outcome(&e, said, vec![]).failure.unwrap().to_string();
         let early = why(&text("cangate: port gw0: no", 0, ""));

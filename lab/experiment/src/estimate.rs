@@ -133,7 +133,7 @@ mod tests {
     const S: fn(u64) -> Duration = Duration::from_secs;
 
     #[test]
-    fn nothing_is_said_before_there_is_something_to_judge_by() {
+    fn nothing_is_reported_before_there_is_something_to_judge_by() {
         let all = some(7);
         let mut estimate = TimeEstimate::new(2);
         estimate.plan(&all);
@@ -208,7 +208,7 @@ mod tests {
         /// is made, the estimated remaining time is at most twice and at least half of the actual
         /// one, plus or minus the longest experiment.
         #[test]
-        fn what_is_said_holds_within_a_factor_of_two(
+        fn what_is_reported_holds_within_a_factor_of_two(
             seconds in prop::collection::vec(20u64..=60, 8..60),
             jobs in 1usize..5,
         ) {

@@ -92,7 +92,7 @@ impl IncidentAftermath {
 
     /// Reads them from results; `None` where there was no incident.
     #[must_use]
-    pub fn of(results: &RunResults) -> Option<Self> {
+    pub fn from_results(results: &RunResults) -> Option<Self> {
         let mut numbers = [0; NAMES.len()];
         for (number_of, name) in numbers.iter_mut().zip(NAMES) {
             *number_of = figure(results, name)?;
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn what_came_of_it_is_read_again() {
         let mut results = RunResults::default();
-        assert_eq!(IncidentAftermath::of(&results), None);
+        assert_eq!(IncidentAftermath::from_results(&results), None);
         let all = IncidentAftermath {
             before: 1,
             later: 2,
@@ -137,7 +137,7 @@ mod tests {
             heard: 12,
         };
         results.description.more = all.entries();
-        assert_eq!(IncidentAftermath::of(&results), Some(all));
+        assert_eq!(IncidentAftermath::from_results(&results), Some(all));
         assert_eq!((all.without_fate(), all.unheard()), (1, 0));
         assert_eq!(IncidentAftermath { heard: 14, ..all }.unheard(), 2);
     }

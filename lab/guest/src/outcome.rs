@@ -54,7 +54,7 @@ pub enum GuestFailure {
     #[error(transparent)]
     Output(#[from] WireError),
     /// The guest's output would fill the disk.
-    #[error("the guest handed out more than {} GiB", .0 >> 30)]
+    #[error("the guest wrote more than {} GiB of output", .0 >> 30)]
     TooMuchOutput(u64),
     /// The guest's console output would fill the disk.
     #[error("the guest wrote more than {} MiB on its console", .0 >> 20)]

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_fails_is_told_with_what_it_said() {
+    fn a_program_that_fails_is_reported_with_what_it_reported() {
         let error = output(None, &["sh", "-c", "echo why >&2; exit 3"]).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("exit 3") && text.ends_with(": why"), "{text}");

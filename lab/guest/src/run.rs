@@ -102,7 +102,13 @@ impl Lab {
         let (console, output) = (folder.path("console"), folder.path("output"));
         let input = begin.is_some().then(|| folder.path("input"));
         // The agent's words, and those for the kernel.
-        let words = |pause| [BenchOrders::of(spec, pause).words(), spec.boot.clone()].concat();
+        let words = |pause| {
+            [
+                BenchOrders::from_spec(spec, pause).words(),
+                spec.boot.clone(),
+            ]
+            .concat()
+        };
         let mut options = QemuOptions {
             kernel: &booted,
             image: &image,

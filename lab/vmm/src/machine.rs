@@ -98,7 +98,7 @@ pub fn run(settings: &MachineSettings) -> Result<MachineEnd, VmmError> {
             news.clone(),
         );
         let backend = VhostBackendDevice::connect(path, &memory, events, changes, news.clone())?;
-        devices.push(CanDevice::new(InitialPlace::of(number), backend, wires));
+        devices.push(CanDevice::new(InitialPlace::new(number), backend, wires));
     }
     let bus = AddressSpace {
         console,

@@ -187,7 +187,7 @@ impl DeviceModel {
                 kicks: [0; QUEUES],
                 generation: 0,
             };
-            CanDevice::new(InitialPlace::of(number), behind, FakeKvm::default())
+            CanDevice::new(InitialPlace::new(number), behind, FakeKvm::default())
         });
         Ok(Self {
             bus: AddressSpace {

@@ -11,20 +11,20 @@ use frame::{Header, Kind, Nanos, dlc, flags};
 
 /// Words that other tools use for the keys.
 pub(super) const WORDS: &[KeyMisnomer] = &[
-    KeyMisnomer::of("period", &["cycle", "cycle_time", "interval", "t"]),
-    KeyMisnomer::of(
+    KeyMisnomer::new("period", &["cycle", "cycle_time", "interval", "t"]),
+    KeyMisnomer::new(
         "distance",
         &["min_distance", "minimum_distance", "min_interval"],
     ),
-    KeyMisnomer::of("distances", &["curve", "arrival_curve", "delta_min"]).hint(
+    KeyMisnomer::new("distances", &["curve", "arrival_curve", "delta_min"]).hint(
         "write the least time that 2, 3 ... releases span: `distances = [\"5ms\", \"38ms\"]`",
     ),
-    KeyMisnomer::of("len", &["dlc", "length", "size", "bytes"]),
-    KeyMisnomer::of("data", &["payload"]),
-    KeyMisnomer::of("id", &["can_id", "identifier"]),
-    KeyMisnomer::of("node", &["sender", "transmitter", "ecu"]),
-    KeyMisnomer::of("kind", &["format", "type", "fd"]).hint("it is \"classic\" or \"fd\""),
-    KeyMisnomer::of("offset", &["phase", "start_delay", "start_offset"]),
+    KeyMisnomer::new("len", &["dlc", "length", "size", "bytes"]),
+    KeyMisnomer::new("data", &["payload"]),
+    KeyMisnomer::new("id", &["can_id", "identifier"]),
+    KeyMisnomer::new("node", &["sender", "transmitter", "ecu"]),
+    KeyMisnomer::new("kind", &["format", "type", "fd"]).hint("it is \"classic\" or \"fd\""),
+    KeyMisnomer::new("offset", &["phase", "start_delay", "start_offset"]),
 ];
 
 /// A message as its table specifies it.

@@ -35,9 +35,9 @@ const TABLES: [&str; 3] = ["buses", "nodes", "messages"];
 
 /// Misnomers for the tables of a message set.
 const TOP: &[KeyMisnomer] = &[
-    KeyMisnomer::of("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
-    KeyMisnomer::of("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
-    KeyMisnomer::of("messages", &["message", "frame", "frames", "signals"])
+    KeyMisnomer::new("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
+    KeyMisnomer::new("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
+    KeyMisnomer::new("messages", &["message", "frame", "frames", "signals"])
         .hint("write [[messages]]"),
 ];
 

@@ -248,7 +248,7 @@ fn the_example_of_the_2007_paper() {
 }
 
 #[test]
-fn too_much_load_has_no_bound_and_says_how_much() {
+fn too_much_load_has_no_bound_and_states_how_much() {
     let ms = 1_000_000;
     let bus = bus(
         "125k",

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
     if let Some(path) = &args.output.out {
         // If the time of frames on the bus is not known, the results treat it as zero.
         let rate = rate.filter(|_| outcome.bus.is_some());
-        let results = ping::results::of(&outcome.played, rate, description(args, &outcome));
+        let results = ping::results::build(&outcome.played, rate, description(args, &outcome));
         probe::results::write(path, &results).map_err(Failure::run)?;
     }
     let text = if args.output.json {

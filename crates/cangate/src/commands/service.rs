@@ -75,7 +75,7 @@ fn run_with(args: &Run, color: bool, log: &ErrorLog) -> Result<(), Failure> {
         }
         (false, _) => log.block(NoticeLevel::Info, "summary", &text, &value),
     }
-    outcome::of(&summary, args.until_end, to_stdout.as_deref())
+    outcome::judge(&summary, args.until_end, to_stdout.as_deref())
 }
 
 const fn reason(reason: EndReason) -> &'static str {

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_went_wrong_on_purpose_is_said_and_nothing_else() {
+fn what_went_wrong_on_purpose_is_reported_and_nothing_else() {
     let mut port = PortRow {
         name: "body".to_owned(),
         ..PortRow::default()

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_does_not_read_stops_nobody_and_is_told_what_it_missed() {
+    fn a_reader_that_does_not_read_stops_no_other_and_is_reported_what_it_missed() {
         let (mut reader, stderr) = pipe();
         let writer = LineWriter::new(Some(stderr));
         let line = "x".repeat(1000) + "\n";
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_gone_stops_nobody() {
+    fn a_reader_that_has_gone_stops_no_other() {
         let (reader, stderr) = pipe();
         drop(reader);
         let writer = LineWriter::new(Some(stderr));

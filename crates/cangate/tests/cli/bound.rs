@@ -394,7 +394,7 @@ const OFFSETS: &str = "[buses.a]\nbitrate = '500k'\njoins = '0ns'\n\
     [[messages]]\nid = '300'\nnode = 'n'\nperiod = '20ms'\noffset = '6ms'\ndeadline = '600us'\ndata = 'AAAAAAAAAAAAAAAA'\n";
 
 #[test]
-fn offsets_are_counted_on_and_said() {
+fn offsets_are_counted_on_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let json = |text: &str| -> Value {
         let file = write(folder.path(), text);

@@ -8,7 +8,7 @@ const THREE: &str = "[[routes]]\nname = \"one\"\nfrom = \"in\"\nto = \"out\"\nid
                      [[routes]]\nname = \"three\"\nfrom = \"in\"\nto = \"out\"\nid = \"300\"\n";
 
 #[test]
-fn a_reload_says_what_became_of_the_routes() {
+fn a_reload_reports_what_became_of_the_routes() {
     let gateway = Gateway::start(THREE);
     let reload = |routes: &str| {
         gateway.write_routes(routes);
@@ -70,7 +70,7 @@ fn a_broken_file_leads_to_the_gateway_that_runs() {
 }
 
 #[test]
-fn without_a_gateway_the_mistakes_of_the_file_are_said() {
+fn without_a_gateway_the_mistakes_of_the_file_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.toml");
     let write = |text: &str| {

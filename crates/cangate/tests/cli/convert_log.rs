@@ -187,7 +187,7 @@ fn formats_are_named_or_recognised() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_said() {
+fn a_file_that_cannot_be_written_is_reported() {
     let folder = folder();
     let said = stderr(
         &mut convert(folder.path(), &["in.log", "/dev/full", "--to", "pcapng"]),

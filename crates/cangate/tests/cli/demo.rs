@@ -146,7 +146,7 @@ fn people_see_a_table() {
 }
 
 #[test]
-fn what_a_bus_has_no_room_for_is_said() {
+fn what_a_bus_has_no_room_for_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("dense.log");
     let read = |lines: usize| {

@@ -119,7 +119,7 @@ fn the_verbose_version_has_the_licence_of_each_part() {
 /// The kernel reads the licence of a BPF object from its section `license`: it must be the GPL.
 /// `cargo xtask structure` looks at the sources.
 #[test]
-fn the_bpf_object_says_its_licence() {
+fn the_bpf_object_states_its_licence() {
     let object = std::fs::read(root().join("crates/offload/bpf/gateway.bpf.o")).unwrap();
     assert!(object.windows(4).any(|bytes| bytes == b"GPL\0"));
 }

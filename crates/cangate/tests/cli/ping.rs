@@ -130,7 +130,7 @@ fn every_round_trip_is_in_the_file() {
 }
 
 #[test]
-fn what_nobody_answers_is_lost() {
+fn frames_without_an_answer_are_lost() {
     let place = Place::new(BUS);
     let words = ["a", "--count", "3", "--timeout", "10", "--json"];
     let output = ping(&place, &words);
@@ -142,7 +142,7 @@ fn what_nobody_answers_is_lost() {
 }
 
 #[test]
-fn a_slave_ends_when_it_is_told() {
+fn a_slave_ends_on_request() {
     let place = Place::new(BUS);
     let child = command(&place, &["--slave", "a", "b", "--json"])
         .spawn()
@@ -156,7 +156,7 @@ fn a_slave_ends_when_it_is_told() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn what_cannot_be_is_reported() {
     let place = Place::new(BUS);
     for (words, said) in [
         (

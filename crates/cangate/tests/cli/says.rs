@@ -43,7 +43,7 @@ fn has_time_stamp(line: &str) -> bool {
 }
 
 #[test]
-fn it_says_in_lines_with_time_stamps_what_happens() {
+fn it_states_in_lines_with_time_stamps_what_happens() {
     let said = life(&[]);
     let lines: Vec<&str> = said.lines().filter(|line| has_time_stamp(line)).collect();
     let after: Vec<&str> = lines.iter().map(|line| &line[25..]).collect();
@@ -51,7 +51,7 @@ fn it_says_in_lines_with_time_stamps_what_happens() {
         "ready: 2 ports (in, out), 1 route (process: all), control socket /",
         "reloaded: 1 route; new routes: only; routes removed: all; 2 ports kept",
         "error: not reloaded, everything continues as before: ",
-        "ending: asked to by a signal",
+        "ending: requested by a signal",
     ];
     assert_eq!(after.len(), expected.len(), "{said}");
     for (line, expected) in after.iter().zip(expected) {
@@ -61,7 +61,7 @@ fn it_says_in_lines_with_time_stamps_what_happens() {
 }
 
 #[test]
-fn more_is_said_with_v_and_only_trouble_with_q() {
+fn more_is_reported_with_v_and_only_trouble_with_q() {
     let said = life(&["-v"]);
     assert!(
         said.contains("Z port out: log, writes out.log, interface can7\n"),

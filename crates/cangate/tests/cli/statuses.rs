@@ -62,7 +62,7 @@ fn a_replay_into_a_slow_pipe_loses_nothing() {
 }
 
 #[test]
-fn a_replay_that_does_not_wait_says_what_was_refused() {
+fn a_replay_that_does_not_wait_reports_refused_frames() {
     let text = format!("{STDOUT}{IN}").replace("pace", "on_full = 'refuse'\npace");
     let place = Place::new(&text);
     place.write("in.log", &log(30_000));

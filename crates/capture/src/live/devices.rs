@@ -152,7 +152,7 @@ impl RecordedDevices {
     }
 
     /// Checks which devices have disappeared, come back, stopped or started.
-    pub(super) fn look(&mut self, filling: &mut FillingChunk, waiting: &mut StampOrder) {
+    pub(super) fn check(&mut self, filling: &mut FillingChunk, waiting: &mut StampOrder) {
         let now = filling.elapsed();
         for one in &mut self.all {
             let Some(opened) = &mut one.at else {
@@ -199,7 +199,7 @@ impl RecordedDevices {
     }
 
     /// Reports, at the end, the losses that no later frame has reported.
-    pub(super) fn tell_rest(&mut self, filling: &mut FillingChunk) {
+    pub(super) fn report_rest(&mut self, filling: &mut FillingChunk) {
         for one in &mut self.all {
             let lost = std::mem::take(&mut one.untold) + std::mem::take(&mut one.overruns);
             if lost > 0 {

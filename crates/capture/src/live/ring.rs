@@ -265,7 +265,7 @@ impl CaptureRing {
         if counts.lost_ring > 0 {
             for interface in 1..MOST_INDEX {
                 let read = self.read.by_interface.get(interface).copied();
-                let passed = passed.of(interface as u32).ok().flatten();
+                let passed = passed.read(interface as u32).ok().flatten();
                 let passed = passed.unwrap_or_default();
                 match passed.saturating_sub(read.unwrap_or_default()) {
                     0 => {}

@@ -175,7 +175,7 @@ impl ClaimedSocket {
             _ => Path::new("."),
         };
         make_folder(folder)?;
-        let lock_path = beside(path, ".lock");
+        let lock_path = with_suffix(path, ".lock");
         let lock = take_lock(path, &lock_path)?;
         clear(path)?;
         let listener = listen(path, folder)?;
@@ -209,7 +209,7 @@ fn os<'a>(path: &'a Path, doing: &'static str) -> impl Fn(std::io::Error) -> Soc
     }
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_gateway_is_told_who_has_it() {
+    fn a_second_gateway_gets_the_name_of_the_owner() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("gate.sock");
         let place = ClaimedSocket::claim(&path).unwrap();
@@ -474,7 +474,7 @@ mod tests {
         assert!(!temp.path().join("nothing").exists());
         std::fs::remove_file(&lock).unwrap();
         std::fs::hard_link(&precious, &lock).unwrap();
-        assert!(claim().contains("(a hard link)"), "{}", claim());
+        assert!(claim().contains("a hard link"), "{}", claim());
         std::fs::remove_file(&lock).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::RUSR).unwrap();
         assert!(claim().contains("no file is at the place"), "{}", claim());

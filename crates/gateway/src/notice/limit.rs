@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_flaps_a_thousand_times_a_second_is_said_once_a_second_and_at_last() {
+    fn a_link_that_flaps_a_thousand_times_a_second_is_reported_once_a_second_and_at_last() {
         let state = |n: u64| {
             if n.is_multiple_of(2) {
                 LinkState::Down
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_at_the_end_is_said() {
+    fn what_is_held_at_the_end_is_reported() {
         let mut limiter = NoticeLimiter::default();
         for n in 0..20 {
             limiter.offer(n, LoggedNotice::new(wall(n), link("a", LinkState::Down)));

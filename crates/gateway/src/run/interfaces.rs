@@ -56,7 +56,7 @@ pub(crate) struct PortInterfaces(Vec<WatchedPort>);
 
 impl PortInterfaces {
     /// Returns the interfaces of a plan. `interests` is by port of this process.
-    pub(super) fn of<S: PlanSource>(
+    pub(super) fn new<S: PlanSource>(
         site: &S,
         plan: &RunPlan<S::Spec>,
         kernel: &KernelPlan,

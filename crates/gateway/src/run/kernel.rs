@@ -260,7 +260,7 @@ impl InKernel {
                 continue;
             };
             let data_path = slot.path.data_path().to_string();
-            match running.look_after() {
+            match running.maintain() {
                 Ok(report) => {
                     slot.failing = None;
                     let restored = report.map_or(0, |report| report.restored);

@@ -287,7 +287,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
             .map_err(|(error, _)| error)?;
         self.layout = layout;
         self.plan = plan;
-        let watched = PortInterfaces::of(self.site, &self.plan, &in_kernel, &interests);
+        let watched = PortInterfaces::new(self.site, &self.plan, &in_kernel, &interests);
         let counted = self.snapshot();
         self.kernel.interfaces.replace(watched, counted.as_ref());
         self.report_links();

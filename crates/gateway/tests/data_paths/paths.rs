@@ -119,7 +119,7 @@ impl DataPath for UserSpace {
         let counted = counts.routes.iter().map(|route| Counted {
             taken: Some(route.taken),
             sent: route.copies.accepted,
-            stopped: StopReason::ALL.map(|why| route.stopped.of(why)),
+            stopped: StopReason::ALL.map(|why| route.stopped.get(why)),
             failed: route.copies.unsupported + route.copies.down + route.copies.refused,
         });
         // Filters keep away the frames that no route takes.

@@ -156,7 +156,7 @@ mod tests {
     use crate::link::NetLink;
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn what_is_missing_is_reported() {
         let socket = |errno| OpenError::socket("can7", errno).to_string();
         assert!(socket(Errno::AFNOSUPPORT).contains("modprobe can`"));
         assert!(socket(Errno::PROTONOSUPPORT).contains("can-raw"));
@@ -178,7 +178,7 @@ mod tests {
         );
         let none = NetLinks::default();
         assert!(attach("nosuchcan0", Errno::NODEV, &none).contains("type vcan"));
-        assert!(attach("lo", Errno::NODEV, &there).starts_with("lo is no CAN interface"));
+        assert!(attach("lo", Errno::NODEV, &there).starts_with("lo is not a CAN interface"));
         assert!(attach("can0", Errno::PERM, &there).starts_with("cannot attach to can0"));
     }
 
@@ -191,6 +191,6 @@ mod tests {
             "{error}"
         );
         let error = OpenError::option("can7", true, Errno::NOPROTOOPT);
-        assert!(error.to_string().contains("since 6.1"), "{error}");
+        assert!(error.to_string().contains("Linux 6.1"), "{error}");
     }
 }

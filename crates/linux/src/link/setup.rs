@@ -355,7 +355,7 @@ mod tests {
 
     /// The kernel's reason is printed, and a guess only where it gives none.
     #[test]
-    fn a_refusal_says_the_kernels_reason() {
+    fn a_refusal_states_the_kernels_reason() {
         let said = |errno, reason: Option<&str>, fd| {
             let reason = reason.map(str::to_owned);
             let error = SetupError::Refused {
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn what_is_not_there_is_reported() {
         let setup = LinkSetup {
             rate: BitRate::new(125_000, None).unwrap(),
             sample_point: 0,

@@ -239,7 +239,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn the_program_says_what_the_rules_say(
+        fn the_program_decides_as_the_rules_do(
             rules in prop::collection::vec(rule(), 0..4), errors in any::<bool>(),
             ids in prop::collection::vec(any::<u32>(), 8),
         ) {

@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn what_is_not_there_is_reported() {
         for name in ["", ".", "..", "a/b", "no-such-interface", "ffff:ff:1f.7"] {
             assert!(
                 matches!(PciDevice::find(name), Err(PciError::Missing(_))),

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_the_way_is_said() {
+    fn what_is_in_the_way_is_reported() {
         let said = |errno| UringUnavailable::set_up(errno).to_string();
         assert!(said(Errno::NOSYS).contains("CONFIG_IO_URING"));
         assert!(said(Errno::PERM).contains("kernel.io_uring_disabled"));

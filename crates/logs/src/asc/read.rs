@@ -291,7 +291,7 @@ impl AscReader {
         frame: &mut FrameBuf,
     ) -> Result<Option<ParsedFrame>, LogFault> {
         draft.put(frame)?;
-        let name = self.names.of(seen.channel);
+        let name = self.names.get(seen.channel);
         Ok(Some(ParsedFrame::new(seen.ns, seen.direction, name)))
     }
 }

@@ -158,7 +158,7 @@ impl PcapngReader {
             link: match self.order.u16(body, 0).map(u32::from) {
                 Some(number) if FrameLink::is_other(number) => PacketContents::Other,
                 number => number
-                    .and_then(FrameLink::of)
+                    .and_then(FrameLink::from_number)
                     .map_or(PacketContents::Unknown, PacketContents::Can),
             },
             name: InterfaceName::numbered(number as u32),

@@ -176,7 +176,7 @@ impl TrcReader {
 
     fn got(&self, seen: &TrcColumns<'_>) -> ParsedFrame {
         let ns = self.start.saturating_add_signed(seen.offset);
-        let name = self.names.of(seen.bus.unwrap_or(1));
+        let name = self.names.get(seen.bus.unwrap_or(1));
         ParsedFrame::new(ns, seen.direction, name)
     }
 }

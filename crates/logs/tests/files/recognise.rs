@@ -5,7 +5,7 @@ use logs::{FileFormat, LogError, LogReader};
 /// Input that is not a log is refused with a description of what it looks like; no input is read to
 /// its end.
 #[test]
-fn what_is_no_log_says_what_it_looks_like() {
+fn the_error_for_other_files_names_what_they_look_like() {
     let looks = |bytes: &[u8]| {
         let endless = std::io::Read::chain(bytes, std::io::repeat(*bytes.last().unwrap()));
         let mut reader = LogReader::new(endless, "x");
@@ -73,7 +73,7 @@ fn junk_is_no_log_by_chance() {
 #[test]
 fn a_named_format_does_not_make_a_log_of_anything() {
     let named = |bytes: &[u8], format| {
-        let mut reader = LogReader::new(bytes, "x").of(Some(format));
+        let mut reader = LogReader::new(bytes, "x").with_format(Some(format));
         reader.recognise().map_err(|error| error.to_string())
     };
     for (_, format) in FileFormat::NAMES {
@@ -110,7 +110,7 @@ fn a_named_format_does_not_make_a_log_of_anything() {
         }
     }
     let pipe = Waits(b" (000.000000)  can0  123   [0] \n");
-    let mut reader = LogReader::new(pipe, "pipe").of(Some(FileFormat::CandumpDelta));
+    let mut reader = LogReader::new(pipe, "pipe").with_format(Some(FileFormat::CandumpDelta));
     assert_eq!(reader.recognise().unwrap(), FileFormat::CandumpDelta);
 }
 
@@ -132,8 +132,10 @@ fn a_named_format_is_the_same_in_pieces() {
         b"\n\n(1.0) can0 123#\n",
     ] {
         for (_, format) in FileFormat::NAMES {
-            let at_once = LogReader::new(bytes, "x").of(Some(format)).recognise();
-            let mut reader = LogReader::new(OneByOne(bytes), "x").of(Some(format));
+            let at_once = LogReader::new(bytes, "x")
+                .with_format(Some(format))
+                .recognise();
+            let mut reader = LogReader::new(OneByOne(bytes), "x").with_format(Some(format));
             let [at_once, in_pieces] = [at_once, reader.recognise()].map(|r| format!("{r:?}"));
             assert_eq!(at_once, in_pieces, "{format}");
         }

@@ -124,7 +124,7 @@ fn must_echo(link: &NetLink) -> bool {
 /// Returns the job of a rule between these interfaces, with the flags that the semantics of routes
 /// require.
 fn job(rule: &CanGwRule, source: &NetLink, destination: &NetLink) -> GatewayJob {
-    let mut job = GatewayJob::of(rule, source.index, destination.index);
+    let mut job = GatewayJob::new(rule, source.index, destination.index);
     if must_echo(destination) {
         job.flags |= ECHO;
     }

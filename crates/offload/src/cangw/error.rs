@@ -53,7 +53,7 @@ pub enum Error {
     #[error("{0} rules of can-gw: a gateway can have at most {max}", max = u16::MAX)]
     TooMany(usize),
     /// the kernel refused a rule
-    #[error("{}can-gw refuses the rule `{rule}`: {why}", of(.route))]
+    #[error("{}can-gw refuses the rule `{rule}`: {why}", describe_route(.route))]
     Refused {
         /// The route; empty where it is not known.
         route: String,
@@ -130,7 +130,7 @@ impl fmt::Display for RefusalReason {
     }
 }
 
-fn of(route: &str) -> String {
+fn describe_route(route: &str) -> String {
     if route.is_empty() {
         String::new()
     } else {

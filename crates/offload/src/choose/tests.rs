@@ -132,7 +132,7 @@ fn what_one_sends_to_the_other_stays_together_where_it_comes_in() {
 }
 
 #[test]
-fn a_machine_without_bpf_or_can_gw_says_why() {
+fn a_machine_without_bpf_or_can_gw_gives_the_reason() {
     let routes = Routes {
         routes: vec![route("one", &[0], &[1])],
         ..Routes::default()

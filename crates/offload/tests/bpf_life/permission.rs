@@ -77,7 +77,7 @@ fn keep(set: CapabilitySet) {
 }
 
 #[test]
-fn without_permission_it_says_so() {
+fn without_permission_it_gives_the_reason() {
     let _world = world!(World::new(2));
     let mut nobody = child("nobody");
     nobody.uid(65534).gid(65534);
@@ -91,7 +91,7 @@ fn without_permission_it_says_so() {
 }
 
 #[test]
-fn a_kernel_without_bpf_says_so() {
+fn a_kernel_without_bpf_is_reported() {
     let world = world!(World::new(2));
     for role in roles(&world, "seccomp") {
         let said = said_by(&mut child(&role));

@@ -231,7 +231,7 @@ fn one_instance_is_one_process() {
 }
 
 #[test]
-fn without_permission_it_says_so() {
+fn without_permission_it_gives_the_reason() {
     let _alone = alone();
     let kernel = interfaces!();
     let [a, b, _] = &kernel.interfaces;

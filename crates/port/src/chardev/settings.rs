@@ -4,20 +4,19 @@ use super::line::DeviceLine;
 use super::shared::Open;
 use super::transmit::TransmitRules;
 use crate::keys::{SLOW_DATA_PHASE, restart, restart_ms, sample_point};
-use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener};
 use config::read;
-use config::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
+use config::{Diagnostics, TomlTable, TomlValue, ValueShape};
 use frame::{Kind, Nanos};
 use linux::Errno;
 use linux::chardev::{CharControl, CharDevice, CharInfo};
 use std::sync::Arc;
 
-/// The kind of CAN controllers as character devices.
-#[derive(Clone, Copy, Debug)]
-pub struct CharDev;
-
-const KEYWORD: &str = "chardev";
+port_kind! {
+    /// The kind of CAN controllers as character devices.
+    CharDev = "chardev", CharDevKeys::key_specs(), CharDevSettings::parse;
+}
 
 /// Values of `order`, each with whether frames leave by priority.
 const ORDERS: [(&str, bool); 2] = [("fifo", false), ("priority", true)];
@@ -73,25 +72,6 @@ fn device(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
         return None;
     }
     Some(path.to_owned())
-}
-
-impl PortKind for CharDev {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(CharDevKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(CharDevSettings::parse(port, table, found))
-    }
 }
 
 /// The settings of a controller as a character device.

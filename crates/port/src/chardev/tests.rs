@@ -318,7 +318,7 @@ fn what_finds_no_room_is_counted_and_the_rest_comes() {
 }
 
 #[test]
-fn states_are_told_and_error_frames_given_to_those_who_want_them() {
+fn states_are_reported_and_error_frames_given_to_those_who_want_them() {
     let mut b = bench();
     let error = Frame::classic(CanId::from_raw(CanId::ERR_FLAG | 4), &[0; 8]).unwrap();
     b.driver.deliver(&error);

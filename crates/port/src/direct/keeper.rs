@@ -149,7 +149,7 @@ fn saved(name: &str) -> Option<CardInterface> {
     let (_, channel) = PciDevice::find(name).ok()?;
     Some(CardInterface {
         channel: channel.unwrap_or(0),
-        saved: SavedSettings::of(name).ok()?,
+        saved: SavedSettings::read(name).ok()?,
     })
 }
 

@@ -4,38 +4,18 @@ use super::backend::{BackendError, BackendOptions, FoundBackend};
 use super::find::find;
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::keys::{SLOW_DATA_PHASE, queue, restart, sample_point};
-use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
 use crate::{AtStart, Halves, PortError, PortOpener};
-use config::{CheckText, Diagnostics, KeySpec, TomlTable, read};
+use config::{CheckText, Diagnostics, TomlTable, read};
 use controller::driven::{DrivenPort, DrivenRules};
 use controller::timing::usual_sample_point;
 use controller::{BitTiming, StartMode, TimingLimits};
 use frame::{Kind, Nanos};
 use std::sync::Arc;
 
-/// The kind of controllers that are driven from user space.
-#[derive(Clone, Copy, Debug)]
-pub struct DirectPorts;
-
-const KEYWORD: &str = "direct";
-
-impl PortKind for DirectPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(DirectSettings::key_specs())
-    }
-
-    fn parse(
-        &self,
-        port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(DirectSettings::parse(port, table, found))
-    }
+port_kind! {
+    /// The kind of controllers that are driven from user space.
+    DirectPorts = "direct", DirectSettings::key_specs(), DirectSettings::parse;
 }
 
 /// The way in which the controller is watched.

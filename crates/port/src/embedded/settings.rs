@@ -3,38 +3,19 @@
 use super::join::join;
 use super::world::BusWorld;
 use crate::keys::{SLOW_DATA_PHASE, queue};
-use crate::kind::{FramePassage, LONGEST_NAME, PlacedPort, PortKind, PortSettings};
+use crate::kind::{FramePassage, LONGEST_NAME, PlacedPort, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener, QueueSize, SourcePace};
 use bus::{BusConfig, NodeConfig};
-use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape, read};
+use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos, dlc};
 use std::collections::HashMap;
-use std::sync::Arc;
 
-/// The kind of nodes on buses of the embedded bus model.
-#[derive(Clone, Copy, Debug)]
-pub struct EmbeddedBus;
-
-impl PortKind for EmbeddedBus {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(BusSettings::key_specs())
-    }
+port_kind! {
+    /// The kind of nodes on buses of the embedded bus model.
+    EmbeddedBus = "bus", BusSettings::key_specs(), BusSettings::parse;
 
     fn has_transmit_queue(&self) -> bool {
         true
-    }
-
-    fn parse(
-        &self,
-        port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(BusSettings::parse(port, table, found))
     }
 
     fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
@@ -56,8 +37,6 @@ impl PortKind for EmbeddedBus {
         }
     }
 }
-
-const KEYWORD: &str = "bus";
 
 /// The lowest nominal bit rate, bits per second; lower values are most likely a wrong unit.
 const LOWEST: u32 = 5_000;

@@ -89,7 +89,7 @@ impl OutputPlace {
     }
 
     /// Returns the file to write from now on, if the present one is gone, and its length in bytes.
-    fn look(&mut self, file: &File, now: Nanos) -> Option<(File, u64)> {
+    fn check_file(&mut self, file: &File, now: Nanos) -> Option<(File, u64)> {
         if now < self.look_at {
             return None;
         }
@@ -186,7 +186,7 @@ impl LogOutput {
                 let mut piece = bytes;
                 if at_line
                     && let Some(place) = place
-                    && let Some((new, len)) = place.look(file, now)
+                    && let Some((new, len)) = place.check_file(file, now)
                 {
                     *file = new;
                     *torn = false;

@@ -7,43 +7,23 @@ use super::sink::{LogSink, SinkConfig};
 use super::source::LogSource;
 use super::source_config::{OnFull, SourceConfig};
 use super::target::{self, BegunFiles, FileBegin, OpenMode};
-use crate::kind::{FileOrStream, PortKind, PortSettings};
+use crate::kind::{FileOrStream, PortSettings, port_kind};
 use crate::{
     Halves, NullReceiver, NullTransmitter, PollReceive, PollTransmit, PortError, PortOpener,
     SourcePace,
 };
 use config::read::{self, by};
-use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
+use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape};
 use frame::{FrameBuf, Nanos};
 use logs::{FileFormat, InterfaceName, LogError, LogReader};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The kind of ports that read or write logs.
-#[derive(Clone, Copy, Debug)]
-pub struct LogPorts;
-
-impl PortKind for LogPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(LogSettings::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(LogSettings::parse(table, found))
-    }
+port_kind! {
+    /// The kind of ports that read or write logs.
+    LogPorts = "log", LogSettings::key_specs(), |_, table, found| LogSettings::parse(table, found);
 }
-
-const KEYWORD: &str = "log";
 
 config::settings! {
     /// The settings of a log as source, sink or both.
@@ -211,7 +191,7 @@ impl LogSettings {
             .ok()
             .filter(std::fs::Metadata::is_file)?;
         let file = File::open(path).ok()?;
-        let first = first_stamp(LogReader::new(file, "").of(self.format))?;
+        let first = first_stamp(LogReader::new(file, "").with_format(self.format))?;
         let origins = opener.shared(OriginSet::default).clone();
         opener.at_start(OriginClose(origins.clone()));
         Some((origins.join(&meta, first), first))
@@ -256,8 +236,8 @@ impl PortSettings for LogSettings {
         if let Some(stream) = &self.read {
             let pace = match self.pace {
                 ReplaySpeed::Original => "with its own timing".to_owned(),
-                ReplaySpeed::Fast => "as fast as it is taken".to_owned(),
-                ReplaySpeed::Scaled(factor) => format!("{factor} times as fast as it was"),
+                ReplaySpeed::Fast => "as fast as possible".to_owned(),
+                ReplaySpeed::Scaled(factor) => format!("at {factor} times its own speed"),
             };
             let full = match self.on_full {
                 OnFull::Wait => "",
@@ -361,7 +341,7 @@ fn interface(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
     let name = value.string(found)?.value;
     if name.is_empty() || name.contains(char::is_whitespace) {
         value.wrong(
-            "an interface in a log has a name without white space",
+            "the name of an interface in a log has no white space",
             "",
             found,
         );
@@ -383,7 +363,7 @@ fn pace(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<ReplaySpeed> {
     }
     let factor = value.number(found)?.value;
     if !SourcePace::SPEEDS.contains(&factor) {
-        let hint = "2.0 is twice as fast, 0.5 half as fast, \"fast\" does not wait at all";
+        let hint = "2.0 is twice as fast, 0.5 half as fast, \"fast\" does not wait";
         value.wrong("a pace is from 0.000001 to 1000000", hint, found);
         return None;
     }

@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_line_is_longer_than_said() {
+    fn no_line_is_longer_than_reported() {
         use frame::{CanId, FrameBuf, Header, Kind, XlFields};
         let mut xl = FrameBuf::new();
         let header = Header::new(Kind::Xl, CanId::from_raw(0x7FF), 2048).unwrap();

@@ -275,7 +275,7 @@ impl LogSource {
 
     /// Lets time begin at the origin that it shares with other ports.
     pub(super) fn with_origin(mut self, origin: Option<Arc<TimeOrigin>>, first: Nanos) -> Self {
-        self.due = NextDue::of(origin);
+        self.due = NextDue::new(origin);
         self.first = first;
         self
     }

@@ -3,18 +3,16 @@
 use super::halves::halves;
 use super::pci::ByPci;
 use super::socket::BySocket;
-use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostics, KeySpec, TomlTable, read};
+use config::{Diagnostics, TomlTable, read};
 use frame::{Kind, Nanos};
 use std::path::PathBuf;
-use std::sync::Arc;
 
-/// The kind of ports in shared memory.
-#[derive(Clone, Copy, Debug)]
-pub struct ShmPorts;
-
-const KEYWORD: &str = "shm";
+port_kind! {
+    /// The kind of ports in shared memory.
+    ShmPorts = "shm", ShmKeys::key_specs(), |_, table, found| ShmSettings::parse(table, found);
+}
 
 /// Minimum of `poll`, the time between two looks, ns.
 const LEAST_POLL: Nanos = 1_000;
@@ -57,25 +55,6 @@ pub enum AttachMode {
 pub struct ShmSettings {
     /// The way in which it gets its memory.
     pub attach: AttachMode,
-}
-
-impl PortKind for ShmPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(ShmKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(ShmSettings::parse(table, found))
-    }
 }
 
 impl ShmSettings {

@@ -55,7 +55,7 @@ pub(super) struct ChoiceFacts {
 
 impl ChoiceFacts {
     /// Gets the facts from the kernel.
-    pub(super) fn of(interface: &str, transmit: Option<TransmitBy>) -> Self {
+    pub(super) fn gather(interface: &str, transmit: Option<TransmitBy>) -> Self {
         Self {
             no_ring: no_ring(interface, transmit),
             processors: std::thread::available_parallelism().map_or(1, usize::from),

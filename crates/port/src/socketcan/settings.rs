@@ -143,7 +143,7 @@ impl SocketCanSettings {
     pub(super) fn ways(&self) -> WayChoice {
         match self.optimise {
             Some(what) => {
-                let facts = ChoiceFacts::of(&self.interface, self.transmit);
+                let facts = ChoiceFacts::gather(&self.interface, self.transmit);
                 choose(what, self.receive, self.transmit, &facts)
             }
             None => WayChoice {

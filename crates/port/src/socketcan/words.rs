@@ -36,7 +36,7 @@ impl PortProblem {
     }
 
     /// Returns the error of this port.
-    pub(super) fn of(self, port: &str) -> PortError {
+    pub(super) fn into_error(self, port: &str) -> PortError {
         let what = self.words();
         let source = match self {
             Self::Raw(error) => Some(error.source),

@@ -175,7 +175,7 @@ impl Receive for VirtioReceive {
         for taken in self.batch.drain(..) {
             inner.device.finish(taken.ticket, true);
         }
-        let armed = inner.device.tell();
+        let armed = inner.device.notify_and_arm();
         let waits =
             !inner.held.is_empty() || inner.function.as_ref().is_some_and(SharedFunction::holds);
         Ok(RxReport {
@@ -280,7 +280,7 @@ impl Transmit for VirtioTransmit {
         for _ in 0..TRIES {
             sent += inner.give().0;
             // Continue only if buffers came while the driver was asked to notify of them.
-            if !inner.device.tell_given() || inner.held.is_empty() {
+            if !inner.device.notify_driver() || inner.held.is_empty() {
                 break;
             }
         }

@@ -4,10 +4,10 @@ use super::function::FunctionState;
 use super::halves::halves;
 use crate::controllers::{RightsText, identifiers, registry};
 use crate::keys::queue;
-use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener};
 use ::virtio::{DeviceOptions, VirtioDevice};
-use config::{Diagnostics, KeySpec, TomlTable, read};
+use config::{Diagnostics, TomlTable, read};
 use frame::{Kind, Nanos};
 use linux::EventSet;
 use std::io;
@@ -15,11 +15,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use vcontroller::{BudgetUnit, FunctionRights, IdRule, SendBudget};
 
-/// The kind of virtual machines, by the virtio CAN device.
-#[derive(Clone, Copy, Debug)]
-pub struct VirtioPorts;
-
-const KEYWORD: &str = "virtio";
+port_kind! {
+    /// The kind of virtual machines, by the virtio CAN device.
+    VirtioPorts = "virtio", [VirtioKeys::key_specs(), ShareKeys::key_specs()].concat(), |_, table, found| VirtioSettings::parse(table, found);
+}
 
 config::settings! {
     /// The keys of a port to a virtual machine.
@@ -73,25 +72,6 @@ config::settings! {
         /// machine wait for the bus. `"0ms"`: no delay.
         coalesce: Nanos = COALESCE => read::duration(), default "`\"5ms\"`",
             not "moderation" "tx_usecs_irq";
-    }
-}
-
-impl PortKind for VirtioPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some([VirtioKeys::key_specs(), ShareKeys::key_specs()].concat())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(VirtioSettings::parse(table, found))
     }
 }
 

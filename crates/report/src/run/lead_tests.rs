@@ -96,7 +96,7 @@ fn nothing_lost_and_the_slowest_frame_with_what_it_waited_for() {
 }
 
 #[test]
-fn lost_frames_are_said_and_seen() {
+fn lost_frames_are_reported_and_seen() {
     let mut results = run(vec![
         went(0x100, MS, 0),
         went(0x100, 2 * MS, 0),
@@ -171,7 +171,7 @@ fn no_frame_at_all_and_none_that_goes_out() {
 }
 
 #[test]
-fn copies_are_told_from_frames_and_many_ids_are_counted() {
+fn copies_are_reported_from_frames_and_many_ids_are_counted() {
     // One frame to two destinations, of which one is gone.
     let mut results = run(vec![
         went(0x100, MS, 0),

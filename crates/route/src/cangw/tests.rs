@@ -173,10 +173,7 @@ fn too_many_interfaces_are_refused() {
     let script: String = (0..1024)
         .map(|i| format!("cangw -A -s a -d i{i}\n"))
         .collect();
-    assert_eq!(
-        errors(&script),
-        ["1025 interfaces are too many: 1024 is the most"]
-    );
+    assert_eq!(errors(&script), ["1025 interfaces: the maximum is 1024"]);
 }
 
 #[test]
@@ -642,7 +639,7 @@ proptest! {
 
     /// The `gateway.toml` that an import returns is parsed as the same routes.
     #[test]
-    fn the_toml_says_the_same(rules in collection::vec(rules(), 1..4)) {
+    fn the_toml_states_the_same(rules in collection::vec(rules(), 1..4)) {
         let imported = read(&listing(&rules));
         let source = SourceText::new("gateway.toml", imported.toml.clone());
         let mut found = ::config::Diagnostics::new();

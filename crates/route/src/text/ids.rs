@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_say_the_format() {
+    fn digits_state_the_format() {
         assert_eq!(
             id("123"),
             Ok(FormattedId {

@@ -101,12 +101,12 @@ impl ShmClient {
             let Some((number, fd)) = heard else {
                 return Ok(());
             };
-            self.heard(number, fd)?;
+            self.handle_message(number, fd)?;
         }
         Ok(())
     }
 
-    fn heard(&mut self, number: i64, fd: Option<OwnedFd>) -> Result<(), LinkError> {
+    fn handle_message(&mut self, number: i64, fd: Option<OwnedFd>) -> Result<(), LinkError> {
         if !std::mem::replace(&mut self.greeted, true) {
             return match number {
                 VERSION => Ok(()),
@@ -114,7 +114,7 @@ impl ShmClient {
             };
         }
         let Some(side) = self.side else {
-            let side = u64::try_from(number).ok().and_then(ShmSide::of);
+            let side = u64::try_from(number).ok().and_then(ShmSide::from_number);
             self.side = Some(side.ok_or(LinkError::Number(number))?);
             return Ok(());
         };

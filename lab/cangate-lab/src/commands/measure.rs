@@ -36,11 +36,11 @@ pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         probe::results::write(path, &results).map_err(Failure::run)?;
     }
-    let figures = ExperimentFigures::of(&experiment, &results);
+    let figures = ExperimentFigures::from_results(&experiment, &results);
     let floor = match floor {
         Some(floor) => {
             let results = trial::make(&guests, &floor).map_err(failure)?;
-            ExperimentFigures::of(&floor, &results).latency_ns
+            ExperimentFigures::from_results(&floor, &results).latency_ns
         }
         None => None,
     };

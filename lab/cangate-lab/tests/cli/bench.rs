@@ -17,7 +17,7 @@ fn wrong(arguments: &str) -> String {
 }
 
 #[test]
-fn wrong_arguments_are_told_with_what_to_do() {
+fn wrong_arguments_are_reported_with_what_to_do() {
     for (arguments, words) in [
         ("", "--send"),
         ("--send a", "--receive"),

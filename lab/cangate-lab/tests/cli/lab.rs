@@ -46,7 +46,7 @@ fn words_that_do_not_go_together_are_refused_with_the_reason() {
 }
 
 #[test]
-fn a_monitor_says_what_its_machine_lacks() {
+fn a_monitor_states_what_its_machine_lacks() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (kernel, out) = (path("vmlinux"), path("out"));
@@ -93,7 +93,7 @@ fn a_matrix_is_listed_or_refused_with_places() {
 }
 
 #[test]
-fn a_claim_that_nobody_made_is_refused() {
+fn an_unknown_claim_is_refused() {
     let said = refused(&["lab", "reproduce", "--claims", "G1,G99"], 2);
     assert!(
         said.contains("`G99` is not a claim: choose one of G1, G2"),

@@ -15,7 +15,7 @@ fn refused(folder: &Path, words: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_played_is_said_before_a_guest_boots() {
+fn what_cannot_be_played_is_reported_before_a_guest_boots() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("short.log"), "(1.0) in 123#00\n").unwrap();

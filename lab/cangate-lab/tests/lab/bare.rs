@@ -260,7 +260,7 @@ fn an_idle_image_sleeps() {
 
 #[test]
 #[ignore = "runs an image in QEMU"]
-fn the_serial_line_answers_and_says_what_is_wrong() {
+fn the_serial_line_answers_and_reports_errors() {
     let Some(_lab) = lab() else { return };
     let says = |plan: Option<&ImagePlan>, letters: &[u8]| {
         let said = run(plan, None, |bare| {

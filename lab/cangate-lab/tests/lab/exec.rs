@@ -26,7 +26,7 @@ fn output_and_status_are_those_of_the_command() {
 
 #[test]
 #[ignore = "boots a guest"]
-fn a_command_that_is_not_there_is_said() {
+fn a_command_that_is_not_there_is_reported() {
     let Some(_lab) = lab() else { return };
     let mut command = exec("--bench none", "");
     let output = command.output().unwrap();

@@ -120,7 +120,7 @@ fn incident(way: &str, what: &str) -> IncidentAftermath {
     let options = format!("{way} --payload 8 --machines 2 --incident {what}");
     let (json, _) = measured(&out, &options);
     let results = probe::results::read(&out).unwrap();
-    let all = IncidentAftermath::of(&results).unwrap();
+    let all = IncidentAftermath::from_results(&results).unwrap();
     // The one that asks continues: it is answered each time.
     assert_eq!(results.records.len(), 50, "{way} {what}");
     assert_eq!(json["lost"].as_u64(), Some(0), "{way} {what}: {json}");

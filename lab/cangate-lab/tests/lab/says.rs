@@ -20,7 +20,7 @@ fn links(objects: &[Value]) -> Vec<[&str; 3]> {
 
 #[test]
 #[ignore = "boots a guest"]
-fn links_and_filtered_frames_are_told() {
+fn links_and_filtered_frames_are_reported() {
     let Some(_lab) = lab() else { return };
     let text = printed("--fast --bench none --kernel 6.1 --timeout 300", "says.sh");
     let steps = parts(&text);

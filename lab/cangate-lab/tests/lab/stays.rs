@@ -34,7 +34,7 @@ wait %1
 
 #[test]
 #[ignore = "boots a guest"]
-fn check_and_routes_say_why_a_route_stays_in_the_process() {
+fn check_and_routes_give_the_reason_a_route_stays_in_the_process() {
     let Some(_lab) = lab() else { return };
     let output = exec("--bench vcan", SCRIPT).output().unwrap();
     let out = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -23,7 +23,7 @@ fn at(lines: &[&str], words: &str) -> usize {
 
 #[test]
 #[ignore = "boots a guest"]
-fn an_experiment_is_said_before_it_is_made() {
+fn an_experiment_is_reported_before_it_is_made() {
     let Some(_lab) = lab() else { return };
     let folder = tempfile::tempdir().unwrap();
     let said = stderr(folder.path(), &["lab", "measure", "--frames", "20"]);

@@ -8,7 +8,7 @@
 use super::beside::{self, DATA, LoadSender, native};
 use super::error::MeasureError;
 use super::gateway::{SUMS, ask, file};
-use super::sharing::{BITCAN, INSIDE, OtherMachine, PHYSICAL, SharingMachines, tell};
+use super::sharing::{BITCAN, INSIDE, OtherMachine, PHYSICAL, SharingMachines, write_command};
 use crate::choices::{Incident, Machines, Nesting};
 use crate::incident::{IncidentAftermath, RETURNED};
 use crate::settings::Experiment;
@@ -142,7 +142,7 @@ pub(super) fn bus_off(
     if host {
         output(Some(GATEWAY), &RESTART_HOST)?;
     } else {
-        tell(&format!("pf {PHYSICAL} restart"))?;
+        write_command(&format!("pf {PHYSICAL} restart"))?;
     }
     wait("the controller stays bus-off", || owner_says(host, false))?;
     if host {
@@ -374,12 +374,12 @@ fn of_function(text: &str, number: u32) -> Option<MachineAccount> {
     })
 }
 
-/// Parses a remark of a port at a controller: `… N frames asked for = N sent, N refused by its
-/// rights, N while it was down or not of its kind, N given up, N waiting; …`.
+/// Parses a remark of a port at a controller: `… N frames requested = N sent, N refused by its
+/// rights, N refused while it was down or for their kind, N given up, N waiting; …`.
 fn of_remark(text: &str) -> Option<MachineAccount> {
     let (_, text) = text.split_once("controller can: ")?;
     let (text, _) = text.split_once(';')?;
-    let (requested, fates) = text.split_once(" frames asked for = ")?;
+    let (requested, fates) = text.split_once(" frames requested = ")?;
     let numbers: Vec<u64> = fates
         .split(", ")
         .map(|fate| fate.split(' ').next()?.parse().ok())
@@ -413,8 +413,9 @@ mod tests {
                     unsupported=3 down=4 sent=9 aborted=0 dropped=1 reset=0 waiting=1 attempts=9\n";
         assert_eq!(of_function(line, 1), Some(expected));
         assert_eq!(of_function(line, 2), None);
-        let remark = "other0: controller can: 21 frames asked for = 9 sent, 3 refused by its rights, 7 while it was down or not \
-                      of its kind, 1 given up, 1 waiting; 0 heard = 0 taken, 0 lost (its queue was full), 0 waiting or thrown away";
+        let remark = "other0: controller can: 21 frames requested = 9 sent, 3 refused by its rights, 7 \
+                      refused while it was down or for their kind, 1 given up, 1 waiting; 0 received = 0 read, \
+                      0 lost (its queue was full), 0 waiting or discarded";
         assert_eq!(of_remark(remark), Some(expected));
         assert_eq!(of_remark("other0: a monitor has connected"), None);
     }

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_has_is_told_by_numbers() {
+    fn what_a_program_has_is_reported_by_numbers() {
         let log = "(1.0) can0 123#0000AA\n(1.1) can0 123#0002\n(1.2) can0 20000088#00\n";
         assert_eq!(numbers(log), [0, 2]);
         let of = |r: &FrameRecord| r.status;

@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_test_s_own_libraries_are_what_ldd_says() {
+    fn this_test_s_own_libraries_are_what_ldd_states() {
         let me = std::env::current_exe().unwrap();
         let (mut found, mut loaders) = (Libraries::new(), Libraries::new());
         add_closure(&me, &OnHost::new(), &mut found, &mut loaders).unwrap();

@@ -17,7 +17,7 @@ pub(super) struct GatewayDelay {
 
 impl GatewayDelay {
     /// Reads the options.
-    pub(super) fn of(args: &Bound) -> Result<Self, Failure> {
+    pub(super) fn from_options(args: &Bound) -> Result<Self, Failure> {
         let Some(path) = &args.gateway_delay_from else {
             return Ok(Self {
                 ns: args.gateway_delay,

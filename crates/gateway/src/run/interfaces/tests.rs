@@ -129,7 +129,7 @@ fn a_port_that_stays_goes_on_counting_and_a_new_one_begins() {
 }
 
 #[test]
-fn a_link_of_the_kernels_routes_is_told_when_it_changes() {
+fn a_link_of_the_kernels_routes_is_reported_when_it_changes() {
     let mut interfaces = watched(true);
     let at = |link: Option<NetLink>| -> NetLinks { link.into_iter().collect() };
     let mut state = |link: Option<NetLink>| match interfaces.take_changes(&at(link)).as_slice() {

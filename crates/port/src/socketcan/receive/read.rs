@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_behind_takes_all_at_once() {
+    fn a_late_worker_takes_all_at_once() {
         let (mut way, bus) = pair(true);
         let come = |n| (0..n).for_each(|_| assert_eq!(bus.send(b"x").unwrap(), 1));
         come(6);
