@@ -223,8 +223,8 @@ mod tests {
         let writer = std::thread::spawn(move || input.write_all(roff(REFERENCE).as_bytes()));
         let output = groff.wait_with_output().unwrap();
         writer.join().unwrap().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.is_empty(), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.is_empty(), "{message}");
         let shown = String::from_utf8_lossy(&output.stdout);
         assert!(shown.contains("SEE ALSO"), "{shown}");
     }

@@ -130,22 +130,25 @@ mod tests {
     #[test]
     fn the_name_states_the_form() {
         let of = |name: &str| CaptureOutput::from_path(Path::new(name), None);
-        let said = |name: &str| of(name).map(|o| (o.format, o.packing, o.ending));
+        let message = |name: &str| of(name).map(|o| (o.format, o.packing, o.ending));
         let is = |form, packing, ending: &str| Ok((form, packing, ending.to_owned()));
-        assert_eq!(said("a/b.log"), is(FileFormat::Log, Packing::None, ".log"));
         assert_eq!(
-            said("b.pcapng.zst"),
+            message("a/b.log"),
+            is(FileFormat::Log, Packing::None, ".log")
+        );
+        assert_eq!(
+            message("b.pcapng.zst"),
             is(FileFormat::Pcapng, Packing::Zstd, ".pcapng.zst")
         );
         assert_eq!(
-            said("b.log.gz"),
+            message("b.log.gz"),
             is(FileFormat::Log, Packing::Gzip, ".log.gz")
         );
         assert_eq!(
-            said("b.asc.gz"),
+            message("b.asc.gz"),
             is(FileFormat::Asc, Packing::Gzip, ".asc.gz")
         );
-        let unknown = said("b.pcap").unwrap_err();
+        let unknown = message("b.pcap").unwrap_err();
         assert!(matches!(unknown, FormError::Unknown(_)));
         let text = unknown.to_string();
         for format in FileFormat::written() {
@@ -195,8 +198,11 @@ mod tests {
                 error,
                 FormError::NotBuilt(name.to_owned(), FileFormat::Parquet)
             );
-            let said = error.to_string();
-            assert!(said.contains("without the feature `parquet`"), "{said}");
+            let message = error.to_string();
+            assert!(
+                message.contains("without the feature `parquet`"),
+                "{message}"
+            );
         }
     }
 }

@@ -229,8 +229,8 @@ proptest! {
             let begin = if written { *first.get_or_insert(one.ns) } else { 0 };
             lessened(one, &found, begin)
         }).collect();
-        let said: BTreeMap<_, _> = done.shortfalls.iter().map(|(s, f)| (*s, f.frames)).collect();
-        prop_assert_eq!(said, counted);
+        let message: BTreeMap<_, _> = done.shortfalls.iter().map(|(s, f)| (*s, f.frames)).collect();
+        prop_assert_eq!(message, counted);
         let written = match form {
             "log" => FileFormat::Log,
             name => FileFormat::named(name).unwrap(),

@@ -285,7 +285,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
                 self.books.stored.is_empty(),
                 "received and never handed over"
             );
-            prop_assert!(!self.books.lost, "lost, and nobody said so");
+            prop_assert!(!self.books.lost, "lost, and not reported");
         }
         self.driver.stop();
         self.service(0)?;

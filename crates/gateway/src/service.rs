@@ -72,7 +72,7 @@ impl ServiceContext {
 #[error(
     "NOTIFY_SOCKET is {:?}, and notifying the service manager there failed ({source})", .socket.display()
 )]
-pub(crate) struct NotTold {
+pub(crate) struct NotNotified {
     socket: OsString,
     source: io::Error,
 }
@@ -80,7 +80,7 @@ pub(crate) struct NotTold {
 /// The connection to the service manager. Without a manager, the notifications are dropped.
 #[derive(Default)]
 pub(crate) struct ServiceManager {
-    told: Option<SentStates>,
+    states: Option<SentStates>,
     /// A remark that is added to each status until it is replaced: that the last reload was
     /// refused.
     pub(crate) remark: &'static str,
@@ -94,16 +94,16 @@ struct SentStates {
 }
 
 impl ServiceManager {
-    pub(crate) fn new(service: Option<&ServiceContext>) -> Result<Self, NotTold> {
+    pub(crate) fn new(service: Option<&ServiceContext>) -> Result<Self, NotNotified> {
         let Some(service) = service else {
             return Ok(Self::default());
         };
-        let socket = service.connect().map_err(|source| NotTold {
+        let socket = service.connect().map_err(|source| NotNotified {
             socket: service.socket.clone(),
             source,
         })?;
         Ok(Self {
-            told: Some(SentStates {
+            states: Some(SentStates {
                 service: service.clone(),
                 socket,
                 next: None,
@@ -114,18 +114,18 @@ impl ServiceManager {
 
     /// Returns whether there is a service manager.
     pub(crate) const fn listens(&self) -> bool {
-        self.told.is_some()
+        self.states.is_some()
     }
 
     /// Reports that all is in place, at the start or after a reload. From now on the worker is
     /// watched.
-    pub(crate) fn ready(&mut self, status: &str) -> Result<(), NotTold> {
+    pub(crate) fn ready(&mut self, status: &str) -> Result<(), NotNotified> {
         self.beat_later();
         self.notify(&["READY=1", &status_line(status)])
     }
 
     /// Reports that a reload starts.
-    pub(crate) fn reloading(&self) -> Result<(), NotTold> {
+    pub(crate) fn reloading(&self) -> Result<(), NotNotified> {
         // The manager compares this time with the moment at which it requested the reload
         // (CLOCK_MONOTONIC).
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
@@ -135,26 +135,26 @@ impl ServiceManager {
     }
 
     /// Reports that the gateway starts to shut down.
-    pub(crate) fn stopping(&self) -> Result<(), NotTold> {
+    pub(crate) fn stopping(&self) -> Result<(), NotNotified> {
         self.notify(&["STOPPING=1", &status_line("sending what is held")])
     }
 
     /// Reports that the worker is alive: it has just answered.
-    pub(crate) fn alive(&mut self, status: &str) -> Result<(), NotTold> {
+    pub(crate) fn alive(&mut self, status: &str) -> Result<(), NotNotified> {
         self.beat_later();
         self.notify(&["WATCHDOG=1", &status_line(status)])
     }
 
     /// Reports that the worker has not answered. Without a sign of life the manager ends the
     /// process when its time is up.
-    pub(crate) fn silent(&mut self) -> Result<(), NotTold> {
+    pub(crate) fn silent(&mut self) -> Result<(), NotNotified> {
         self.beat_later();
         self.notify(&[&status_line("the worker does not answer")])
     }
 
     /// Returns the time at which the worker must be asked whether it is alive.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.told.as_ref()?.next
+        self.states.as_ref()?.next
     }
 
     /// Returns the time that the worker may take to answer.
@@ -165,32 +165,35 @@ impl ServiceManager {
     /// Returns a sender for another thread, which gives signs of life while this thread is at work;
     /// `None` if the manager does not watch.
     pub(crate) fn pulse(&self) -> Option<WatchdogPulse> {
-        let told = self.told.as_ref().filter(|told| told.next.is_some())?;
+        let states = self
+            .states
+            .as_ref()
+            .filter(|states| states.next.is_some())?;
         Some(WatchdogPulse {
-            socket: told.socket.try_clone().ok()?,
+            socket: states.socket.try_clone().ok()?,
             interval: self.interval()?,
             patience: self.patience(),
         })
     }
 
     fn interval(&self) -> Option<Duration> {
-        Some(self.told.as_ref()?.service.watchdog? / BEATS)
+        Some(self.states.as_ref()?.service.watchdog? / BEATS)
     }
 
     fn beat_later(&mut self) {
         let next = self.interval().map(|time| Instant::now() + time);
-        if let Some(told) = &mut self.told {
-            told.next = next;
+        if let Some(states) = &mut self.states {
+            states.next = next;
         }
     }
 
-    fn notify(&self, lines: &[&str]) -> Result<(), NotTold> {
-        let Some(told) = &self.told else {
+    fn notify(&self, lines: &[&str]) -> Result<(), NotNotified> {
+        let Some(states) = &self.states else {
             return Ok(());
         };
-        let sent = told.socket.send(lines.join("\n").as_bytes());
-        sent.map(drop).map_err(|source| NotTold {
-            socket: told.service.socket.clone(),
+        let sent = states.socket.send(lines.join("\n").as_bytes());
+        sent.map(drop).map_err(|source| NotNotified {
+            socket: states.service.socket.clone(),
             source,
         })
     }
@@ -264,7 +267,7 @@ mod tests {
         }
     }
 
-    fn heard(socket: &UnixDatagram) -> String {
+    fn received(socket: &UnixDatagram) -> String {
         let mut bytes = [0; 4096];
         let n = socket.recv(&mut bytes).unwrap();
         String::from_utf8(bytes[..n].to_vec()).unwrap()
@@ -277,23 +280,23 @@ mod tests {
             watchdog: Some(Duration::from_secs(30)),
         };
         let mut manager = ServiceManager::new(Some(&service)).unwrap();
-        assert_eq!(manager.deadline(), None, "nobody is watched before ready");
+        assert_eq!(manager.deadline(), None, "no heartbeat before ready");
         let before = Instant::now();
         manager.ready("2 ports\nREADY=0").unwrap();
-        assert_eq!(heard(socket), "READY=1\nSTATUS=2 ports READY=0");
+        assert_eq!(received(socket), "READY=1\nSTATUS=2 ports READY=0");
         let next = manager.deadline().unwrap().duration_since(before);
         assert!(next >= Duration::from_secs(10) && manager.patience() == Duration::from_secs(5));
         manager.reloading().unwrap();
-        let text = heard(socket);
+        let text = received(socket);
         let time = text.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap();
         let (time, _) = time.split_once('\n').unwrap();
         assert!(time.parse::<u64>().unwrap() > 0);
         manager.alive("x").unwrap();
-        assert_eq!(heard(socket), "WATCHDOG=1\nSTATUS=x");
+        assert_eq!(received(socket), "WATCHDOG=1\nSTATUS=x");
         manager.silent().unwrap();
-        assert_eq!(heard(socket), "STATUS=the worker does not answer");
+        assert_eq!(received(socket), "STATUS=the worker does not answer");
         manager.stopping().unwrap();
-        assert!(heard(socket).starts_with("STOPPING=1\n"));
+        assert!(received(socket).starts_with("STOPPING=1\n"));
     }
 
     #[test]
@@ -320,9 +323,9 @@ mod tests {
                 .to_string();
             assert!(why.contains(socket), "{why}");
         }
-        let mut nobody = ServiceManager::new(None).unwrap();
-        nobody.ready("x").unwrap();
-        assert_eq!(nobody.deadline(), None);
+        let mut unmanaged = ServiceManager::new(None).unwrap();
+        unmanaged.ready("x").unwrap();
+        assert_eq!(unmanaged.deadline(), None);
     }
 
     #[test]

@@ -46,7 +46,7 @@ where
     let mine = Arc::clone(&heard);
     let summary = std::thread::scope(|scope| {
         let run = scope.spawn(move || {
-            let listener = |said: &LoggedNotice| mine.lock().unwrap().push(said.clone());
+            let listener = |notices: &LoggedNotice| mine.lock().unwrap().push(notices.clone());
             supervise(&mut site, first, &options, &listener).unwrap()
         });
         let is_ready = || {
@@ -68,7 +68,7 @@ where
 }
 
 fn events(heard: &[LoggedNotice]) -> Vec<&'static str> {
-    heard.iter().map(|said| said.notice.event()).collect()
+    heard.iter().map(|notices| notices.notice.event()).collect()
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_link_that_flaps_floods_no_other_and_its_last_state_is_reported() {
     };
     assert_eq!((&**port, interface.as_deref()), ("a", Some("can7")));
     assert_eq!(*now, LinkState::BusOff);
-    assert!(links.iter().map(|said| said.more).sum::<u64>() > 0);
+    assert!(links.iter().map(|notices| notices.more).sum::<u64>() > 0);
 }
 
 #[test]

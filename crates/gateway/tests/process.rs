@@ -91,8 +91,8 @@ fn the_gateway() {
         signals: true,
         ..RunOptions::default()
     };
-    match run(config, &PortKinds::standard(), &options, &|said| {
-        eprintln!("{}", said.notice);
+    match run(config, &PortKinds::standard(), &options, &|notices| {
+        eprintln!("{}", notices.notice);
     }) {
         Ok(summary) => {
             summary.stats.process.check().unwrap();

@@ -262,7 +262,7 @@ impl Epoll {
             before.clear();
         }
         for file in &mut wanted {
-            let told = match find(&before, file.fd) {
+            let reported = match find(&before, file.fd) {
                 Some(known) if known.what == file.what || known.always => {
                     file.always = known.always;
                     Ok(())
@@ -270,7 +270,7 @@ impl Epoll {
                 Some(_) => file.register(&self.set, libc::EPOLL_CTL_MOD),
                 None => file.register(&self.set, libc::EPOLL_CTL_ADD),
             };
-            match told {
+            match reported {
                 Ok(()) => {}
                 // A file on a disk, a closed one, or a number that is the set's own by now: report
                 // it as ready, as poll(2) does, so that the code that uses the file gets its error.

@@ -257,9 +257,9 @@ mod tests {
         // Root may do everything to a gateway anyway.
         assert_eq!(words(0, 1000), "Some(77)");
         for us in [0, 61184] {
-            let said = words(1000, us);
-            assert!(said.contains("process 77 of user 1000"), "{said}");
-            assert!(said.contains("@cangate/bpf/9cd9"), "{said}");
+            let output = words(1000, us);
+            assert!(output.contains("process 77 of user 1000"), "{output}");
+            assert!(output.contains("@cangate/bpf/9cd9"), "{output}");
         }
     }
 

@@ -189,7 +189,7 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
 pub struct ExclusiveResource {
     /// Its name in messages.
     pub name: String,
-    /// What to do if two ports have it.
+    /// The cure if two ports have it.
     pub hint: &'static str,
 }
 

@@ -188,12 +188,12 @@ fn a_third_one_is_reported() {
     let (mut one, mut two, mut three) = (open(&path), open(&path), open(&path));
     join(&mut server, &mut [&mut one, &mut two, &mut three], 0);
     assert_eq!(three.0.link(), LinkState::Gone);
-    let said = three.0.remarks();
+    let output = three.0.remarks();
     assert!(
-        said[0].contains("two peers are connected already"),
-        "{said:?}"
+        output[0].contains("two peers are connected already"),
+        "{output:?}"
     );
-    assert_eq!(said.len(), 1, "{said:?}");
+    assert_eq!(output.len(), 1, "{output:?}");
     drop(one);
     for n in 1..4 {
         join(&mut server, &mut [&mut two, &mut three], n * BEAT);

@@ -390,8 +390,8 @@ fn tc(arguments: &str) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`tc {arguments}` failed ({})", said.trim()))
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`tc {arguments}` failed ({})", text.trim()))
 }
 
 /// Frames that are too long for the interface since its MTU was changed are lost and counted, those

@@ -296,12 +296,12 @@ fn reads(width: u32) {
             );
         }
     }
-    for said in seen["clocks"].as_array().unwrap() {
-        let real = said[0].as_str().unwrap().ends_with("-real");
+    for output in seen["clocks"].as_array().unwrap() {
+        let real = output[0].as_str().unwrap().ends_with("-real");
         assert_eq!(
-            (said[1].as_bool(), said[2].as_bool()),
+            (output[1].as_bool(), output[2].as_bool()),
             (Some(!real), Some(real)),
-            "{said}"
+            "{output}"
         );
     }
     assert_eq!(

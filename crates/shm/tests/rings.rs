@@ -84,7 +84,7 @@ fn frames_pass_both_ways_in_order() {
                 one.send(&numbered(n).view()).unwrap();
             }
             assert_eq!(all(&mut two), [0; 0], "not shown yet");
-            assert_eq!(one.publish(), (200, false), "nobody waits");
+            assert_eq!(one.publish(), (200, false), "no side waits");
             assert_eq!(all(&mut two), Vec::from_iter(numbers.clone()));
             assert_eq!(one.held(), 200, "not looked yet");
             one.progress();

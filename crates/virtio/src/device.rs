@@ -94,7 +94,7 @@ pub struct VirtioDevice {
     coalesce: Nanos,
     /// Number of frames that had ended at the last notification of the driver, and time at which
     /// the first later frame ended.
-    told: u64,
+    reported: u64,
     untold_since: Option<Nanos>,
 }
 
@@ -143,7 +143,7 @@ impl VirtioDevice {
             others: 0,
             now: 0,
             coalesce: options.coalesce,
-            told: 0,
+            reported: 0,
             untold_since: None,
         }
     }
@@ -402,14 +402,14 @@ impl VirtioDevice {
         let guest = lock(&self.guest);
         let (ended, under_way) = (guest.rings.ended(), guest.rings.under_way());
         drop(guest);
-        let untold = ended - self.told;
+        let untold = ended - self.reported;
         if untold > 0 && untold < under_way.min(MOST_UNTOLD) {
             let since = *self.untold_since.get_or_insert(self.now);
             if self.now < since.saturating_add(self.coalesce) {
                 return;
             }
         }
-        self.told = ended;
+        self.reported = ended;
         self.untold_since = None;
         self.interrupt(TX);
     }

@@ -386,7 +386,7 @@ fn no_monitor_blocks_its_server() {
     let place = place();
     let mut device = VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap();
     let connect = || std::os::unix::net::UnixStream::connect(&place.path).unwrap();
-    let said = |device: &mut VirtioDevice, what: &str| {
+    let output = |device: &mut VirtioDevice, what: &str| {
         let remarks = device.remarks();
         assert!(remarks.iter().any(|r| r.contains(what)), "{remarks:?}");
     };
@@ -413,7 +413,7 @@ fn no_monitor_blocks_its_server() {
     device.work(200_005_000);
     assert_eq!(device.link(), DeviceLink::Absent);
     assert_eq!(device.alarms().len(), 1, "a user hears of it at once");
-    said(&mut device, "its body did not arrive");
+    output(&mut device, "its body did not arrive");
     // One that disconnects in the middle of a message, or of a header.
     for part in [13, 5] {
         let mut stream = connect();
@@ -424,7 +424,7 @@ fn no_monitor_blocks_its_server() {
         drop(stream);
         device.work(0);
         assert_eq!(device.link(), DeviceLink::Absent, "after {part} bytes");
-        said(&mut device, "has closed its connection");
+        output(&mut device, "has closed its connection");
     }
     // `VHOST_USER_GET_FEATURES`, repeatedly, without reading the answers.
     let mut stream = connect();
@@ -440,7 +440,7 @@ fn no_monitor_blocks_its_server() {
         device.work(0);
         assert!(served < 100_000, "it is never sent away");
     }
-    said(&mut device, "it reads no answers");
+    output(&mut device, "it reads no answers");
 }
 
 /// The monitor of a machine could shrink a file, and SIGBUS would terminate the gateway.
@@ -557,8 +557,8 @@ fn several_frames_that_were_sent_take_one_interrupt() {
     // 8 under way: 1 and 7, 2 and 6, 3 and 5, 4 and 4: interrupt; then 1 and 3, 2 and 2: interrupt;
     // 1 and 1: interrupt; the last one.
     let eight = send(&mut device, 8, 10);
-    let told: Vec<u64> = eight.iter().map(|t| end(&mut device, *t, 20)).collect();
-    assert_eq!(told, [0, 0, 0, 1, 0, 1, 1, 1]);
+    let reported: Vec<u64> = eight.iter().map(|t| end(&mut device, *t, 20)).collect();
+    assert_eq!(reported, [0, 0, 0, 1, 0, 1, 1, 1]);
     assert_eq!(device.deadline(), None);
     // The delay is over before half of them have ended.
     let five = send(&mut device, 5, 100);

@@ -13,7 +13,7 @@ pub struct IncidentAftermath {
     /// started again.
     pub later: u64,
     /// Machines that had been notified that the controller was bus-off.
-    pub told: u64,
+    pub reported: u64,
     /// Of 20 frames that the machine sent afterwards: the number that were on the bus.
     pub returned: u64,
     /// Of one frame that was sent to it afterwards: the number that it received.
@@ -70,7 +70,7 @@ impl IncidentAftermath {
         [
             self.before,
             self.later,
-            self.told,
+            self.reported,
             self.returned,
             self.received,
             self.requested,
@@ -97,12 +97,12 @@ impl IncidentAftermath {
         for (number_of, name) in numbers.iter_mut().zip(NAMES) {
             *number_of = figure(results, name)?;
         }
-        let [before, later, told, returned, received, rest @ ..] = numbers;
+        let [before, later, reported, returned, received, rest @ ..] = numbers;
         let [requested, sent, refused, given_up, waiting, heard] = rest;
         Some(Self {
             before,
             later,
-            told,
+            reported,
             returned,
             received,
             requested,
@@ -126,7 +126,7 @@ mod tests {
         let all = IncidentAftermath {
             before: 1,
             later: 2,
-            told: 3,
+            reported: 3,
             returned: 4,
             received: 5,
             requested: 30,

@@ -28,8 +28,8 @@ fn ip(arguments: &str) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`ip {arguments}` failed ({})", said.trim()))
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`ip {arguments}` failed ({})", text.trim()))
 }
 
 impl Pair {

@@ -105,8 +105,8 @@ pub fn run(settings: &MachineSettings) -> Result<MachineEnd, VmmError> {
         agent,
         root: PciRoot::new(devices),
     };
-    let told = news.clone();
-    std::thread::spawn(move || told.ended(Err(serve())));
+    let handle = news.clone();
+    std::thread::spawn(move || handle.ended(Err(serve())));
     std::thread::spawn(move || {
         let how = processor_runs(processor, bus);
         news.ended(how);

@@ -95,14 +95,14 @@ fn payload(table: &mut TomlTable<'_>, kind: Kind, found: &mut Diagnostics) -> Op
         .map(|value| value.integer(0..=most as i64, found));
     let data = table.hex("data", found);
     let mask = table.hex("mask", found);
-    let said = [table.key_span("len"), table.key_span("data")];
+    let spans = [table.key_span("len"), table.key_span("data")];
     let mut all = PayloadSpec {
         len: 0,
         value: [0; dlc::FD_MAX],
         known: [0; dlc::FD_MAX],
     };
     match (len, data) {
-        (Some(len), None) if said[1].is_none() => {
+        (Some(len), None) if spans[1].is_none() => {
             if let Some(mask) = mask {
                 let message = "a mask of a payload that is not given";
                 found.push(Diagnostic::error(mask.span, message).hint("add `data`"));
@@ -138,7 +138,7 @@ fn payload(table: &mut TomlTable<'_>, kind: Kind, found: &mut Diagnostics) -> Op
             None
         }
         _ => {
-            if said.iter().all(Option::is_none) {
+            if spans.iter().all(Option::is_none) {
                 let hint =
                     "add `len = 8` for any payload of 8 bytes, or `data = \"…\"` for a known one";
                 table.missing("len", hint, found);

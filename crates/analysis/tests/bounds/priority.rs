@@ -187,8 +187,8 @@ fn each_flaw_of_an_analysis_is_found() {
             let own = ended.iter().filter(|o| o.message == i);
             let worst = own.map(analysis::ReleaseOutcome::latency).max().unwrap();
             for (flaw, exceeded) in flaws.iter().zip(&mut exceeded) {
-                let said = latency(&bus, &compiled, i, *flaw, 10_000_000_000);
-                *exceeded += u32::from(said.is_some_and(|said| worst > said));
+                let output = latency(&bus, &compiled, i, *flaw, 10_000_000_000);
+                *exceeded += u32::from(output.is_some_and(|output| worst > output));
             }
         }
     }

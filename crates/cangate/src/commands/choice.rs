@@ -65,7 +65,7 @@ impl GatewayChoice {
     pub(super) fn ask(&self, request: ControlRequest) -> Result<Value, Failure> {
         let answer = control::request(&self.socket, request, ANSWER_TIMEOUT);
         answer.map_err(|error| match (error, &self.broken) {
-            (control::CallError::NobodyThere { .. }, Some((_, why))) => why.clone(),
+            (control::CallError::NoListener { .. }, Some((_, why))) => why.clone(),
             // The gateway has read the same file; the mistakes are reported with their places.
             (control::CallError::Refused(_), Some((_, why)))
                 if request == ControlRequest::Reload =>

@@ -25,7 +25,7 @@ pub(super) enum WatchResult {
 pub(super) fn fetch(socket: &Path) -> Result<WatchResult, Failure> {
     match control::request(socket, ControlRequest::Stats, ANSWER_TIMEOUT) {
         Ok(value) => Ok(WatchResult::Seen(value.clone(), understand(value)?)),
-        Err(CallError::NobodyThere { .. } | CallError::Broken { .. }) => Ok(WatchResult::Ended),
+        Err(CallError::NoListener { .. } | CallError::Broken { .. }) => Ok(WatchResult::Ended),
         // The connection was accepted and closed again.
         Err(CallError::Strange { .. }) if std::fs::metadata(socket).is_err() => {
             Ok(WatchResult::Ended)

@@ -55,10 +55,10 @@ impl LineWriter {
 
     /// Queues a line. If the queue is full, the line is counted. If lines were left out before, a
     /// line with their number comes first.
-    pub(super) fn send(&self, told: impl FnOnce(u64) -> String, line: String) {
+    pub(super) fn send(&self, loss: impl FnOnce(u64) -> String, line: String) {
         let Some(lines) = &self.lines else { return };
         let left_out = self.left_out();
-        if left_out > 0 && lines.try_send(told(left_out)).is_ok() {
+        if left_out > 0 && lines.try_send(loss(left_out)).is_ok() {
             self.unsaid.fetch_sub(left_out, Ordering::Relaxed);
         }
         if lines.try_send(line).is_err() {
@@ -169,12 +169,12 @@ mod tests {
         writer.finish();
         let text = read.join().unwrap();
         let count = |line: &str| -> u64 {
-            let told = line.strip_suffix(" left out").map(|n| n.parse().unwrap());
-            told.unwrap_or(1)
+            let reported = line.strip_suffix(" left out").map(|n| n.parse().unwrap());
+            reported.unwrap_or(1)
         };
         assert!(text.contains(" left out\n"));
-        let told: u64 = text.lines().map(count).sum();
-        assert_eq!(told, all + more, "each line is written or counted");
+        let reported: u64 = text.lines().map(count).sum();
+        assert_eq!(reported, all + more, "each line is written or counted");
     }
 
     #[test]

@@ -150,11 +150,11 @@ fn a_run_whose_input_fails_does_not_end_well() {
     let good = "(1.000000) can0 123#11\n";
     assert_eq!(run(good).status.code(), Some(0));
     let output = run(&format!("{good}nonsense\n{good}"));
-    let said = text_of(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let message = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(
-        said.contains("ended because of ports that failed: in"),
-        "{said}"
+        message.contains("ended because of ports that failed: in"),
+        "{message}"
     );
 }
 

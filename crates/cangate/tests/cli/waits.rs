@@ -136,7 +136,7 @@ fn a_run_whose_output_no_program_reads() {
     let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
     command.stderr(full);
     let ended = interrupted(&mut command, "standard error", up(&place));
-    assert_eq!(ended, Ok(3), "nobody waits for who reads it");
+    assert_eq!(ended, Ok(3), "the run does not wait for its reader");
     drop(reader);
 }
 

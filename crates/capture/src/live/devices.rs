@@ -234,8 +234,8 @@ impl RecordedDevice {
         for _ in 0..frames {
             let mut bytes = [0; FD_SIZE];
             let slot = queue.take(&**line, &mut bytes);
-            let told = u64::from(slot.lost_before).min(self.untold);
-            self.untold -= told;
+            let reported = u64::from(slot.lost_before).min(self.untold);
+            self.untold -= reported;
             let sent = if slot.sent {
                 Direction::Sent
             } else {
@@ -246,7 +246,7 @@ impl RecordedDevice {
                 stamp: slot.time,
                 interface: self.place,
                 direction: direction.then_some(sent),
-                lost: told + std::mem::take(&mut self.overruns),
+                lost: reported + std::mem::take(&mut self.overruns),
                 len: slot.bytes.len(),
                 bytes,
             });

@@ -178,13 +178,13 @@ mod tests {
                     }
                     continue;
                 }
-                let said = waiting.direction(*interface, *stamp, bytes);
+                let found = waiting.direction(*interface, *stamp, bytes);
                 // Only the echo of a frame that was lost can be assigned to an equal frame after
                 // it.
                 let mistaken = lost.iter().any(|l| l.0 == *interface && l.1 == *bytes);
                 if *sent || !mistaken {
                     let right = if *sent { Direction::Sent } else { Direction::Received };
-                    prop_assert_eq!(said, Some(right));
+                    prop_assert_eq!(found, Some(right));
                 }
             }
         }

@@ -61,9 +61,9 @@ impl<R: Registers> CtuCanFd<R> {
     /// Creates the driver of a core with these registers and this clock, Hz. Reads the number of
     /// the core's transmit buffers.
     pub fn new(mut registers: R, clock: u32) -> Self {
-        let said = (registers.read32(TX_COMMAND) >> 16 & 0xF) as usize;
-        let buffers = match said {
-            2..=MOST_BUFFERS => said,
+        let reported = (registers.read32(TX_COMMAND) >> 16 & 0xF) as usize;
+        let buffers = match reported {
+            2..=MOST_BUFFERS => reported,
             _ => BUFFERS,
         };
         Self {

@@ -321,7 +321,7 @@ impl DrivenState {
                 self.hand_over_error(&frame, now, errors, take, &mut frames);
             }
         }
-        let told = backend.controller().service(budget, &mut |event| {
+        let serviced = backend.controller().service(budget, &mut |event| {
             // First, because a frame is waiting.
             if let ControllerEvent::Received { frame, stamp } = event {
                 frames += 1;
@@ -338,7 +338,7 @@ impl DrivenState {
             );
         });
         self.backend = Some(backend);
-        match told {
+        match serviced {
             Ok(more) => {
                 self.more = more;
                 self.move_on(shared);

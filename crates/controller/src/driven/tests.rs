@@ -384,7 +384,7 @@ fn bus_off_drops_what_waits_and_is_restarted_in_time() {
     port.receive(1);
     assert_eq!((port.check().lost, port.rx.link()), (4, LinkState::BusOff));
     assert_eq!(port.transmit(&frame(9)), Err(TransmitRefusal::Down));
-    assert_eq!(port.tx.room(), usize::MAX, "nobody waits for it");
+    assert_eq!(port.tx.room(), usize::MAX, "no frame waits for it");
     assert_eq!(port.rx.deadline(), Some(10 + RESTART));
     port.now = RESTART;
     port.receive(1);

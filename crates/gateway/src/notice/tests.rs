@@ -72,7 +72,7 @@ fn one_of_each() -> Vec<Notice> {
         },
         Notice::NotLocked { why: text() },
         Notice::NoControl { why: text() },
-        Notice::NotTold { why: text() },
+        Notice::NotNotified { why: text() },
         Notice::WaitFailed {
             what: "frames",
             why: text(),

@@ -232,7 +232,7 @@ impl fmt::Display for Notice {
                 "{why}: `cangate stats` and `cangate reload` cannot reach this gateway; set \
                  XDG_RUNTIME_DIR to a folder of your own, or `control` in [gateway] to a path"
             ),
-            Self::NotTold { why } => write!(
+            Self::NotNotified { why } => write!(
                 f,
                 "{why}: the service manager does not know that this gateway runs, and may end it; \
                  in a service of systemd, set Type=notify and NotifyAccess=main"

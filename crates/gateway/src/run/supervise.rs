@@ -49,7 +49,7 @@ pub(super) fn supervise_by<S: PlanSource>(
 ) -> Result<RunSummary, RunError> {
     let notices = NoticeSender::new(listener);
     let manager = ServiceManager::new(options.service.as_ref()).unwrap_or_else(|why| {
-        notices.send(Notice::NotTold {
+        notices.send(Notice::NotNotified {
             why: why.to_string(),
         });
         ServiceManager::default()

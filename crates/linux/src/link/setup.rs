@@ -356,7 +356,7 @@ mod tests {
     /// The kernel's reason is printed, and a guess only where it gives none.
     #[test]
     fn a_refusal_states_the_kernels_reason() {
-        let said = |errno, reason: Option<&str>, fd| {
+        let output = |errno, reason: Option<&str>, fd| {
             let reason = reason.map(str::to_owned);
             let error = SetupError::Refused {
                 name: "can0".to_owned(),
@@ -367,22 +367,24 @@ mod tests {
             error.to_string()
         };
         assert_eq!(
-            said(Errno::INVAL, Some("bitrate error 17.3% too high"), true),
+            output(Errno::INVAL, Some("bitrate error 17.3% too high"), true),
             "can0 cannot be set to 500000 bit/s: Invalid argument (os error 22); the kernel reports: bitrate error 17.3% too \
              high"
         );
-        let no_fd = said(Errno::OPNOTSUPP, None, true);
+        let no_fd = output(Errno::OPNOTSUPP, None, true);
         assert!(no_fd.ends_with("(os error 95) (does its driver support CAN FD?)"));
-        let plain = said(Errno::OPNOTSUPP, None, false);
+        let plain = output(Errno::OPNOTSUPP, None, false);
         assert!(plain.ends_with("Operation not supported (os error 95)"));
-        assert!(said(Errno::PERM, None, false).contains("CAP_NET_ADMIN"));
+        assert!(output(Errno::PERM, None, false).contains("CAP_NET_ADMIN"));
         let error = SetupError::Restart {
             name: "can0".to_owned(),
             ms: 70,
             refusal: Errno::OPNOTSUPP.into(),
         };
-        let said = error.to_string();
-        assert!(said.contains("70 ms after bus-off: Operation not supported (os error 95); leave"));
+        let output = error.to_string();
+        assert!(
+            output.contains("70 ms after bus-off: Operation not supported (os error 95); leave")
+        );
     }
 
     #[test]
@@ -401,8 +403,10 @@ mod tests {
         };
         assert_eq!(odd.differs(&at(83_333)), None);
         assert!(odd.differs(&at(84_200)).is_some());
-        let said = fast().differs(&at(125_000)).unwrap();
-        assert!(said.starts_with("can2 runs at 125000 bit/s, and its port is set to 500000 bit/s"));
+        let output = fast().differs(&at(125_000)).unwrap();
+        assert!(
+            output.starts_with("can2 runs at 125000 bit/s, and its port is set to 500000 bit/s")
+        );
         // An interface that is down carries no frames; and a driver need not report its bit rate.
         let down = NetLink {
             up: false,

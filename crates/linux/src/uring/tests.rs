@@ -195,7 +195,7 @@ fn the_thread_can_change() -> Tested {
     assert_eq!(
         waiting(&b),
         [b"more"],
-        "nobody receives for the box any more"
+        "no thread receives for the box any more"
     );
     Ok(())
 }

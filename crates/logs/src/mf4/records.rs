@@ -35,7 +35,7 @@ pub(super) struct RecordReader<'a, 'f> {
     pub(super) budget: u64,
 }
 
-/// What is needed to read the frames of a group.
+/// The data that is needed to read the frames of a group.
 struct FrameGroup<'g> {
     plan: FramePlan,
     time: RecordTime<'g>,

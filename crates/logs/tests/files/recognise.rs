@@ -90,22 +90,22 @@ fn a_named_format_does_not_make_a_log_of_anything() {
             (b"\x7FELF\x02\x01\x01\0\0\0\0\0", "a program (ELF)"),
             (b"LOGG\x90\0\0\0", "Vector BLF"),
         ] {
-            let said = named(junk, format).unwrap_err();
-            assert!(said.contains(looks), "{format}: {said}");
+            let output = named(junk, format).unwrap_err();
+            assert!(output.contains(looks), "{format}: {output}");
         }
     }
     // A text may have garbage in it; each line of it is reported.
     assert!(named(&[1, 2, 3, 0xFF, 9], FileFormat::Log).is_ok());
     assert!(named(&[1, 2, 3, 0xFF, 9], FileFormat::Pcapng).is_err());
-    let said = named(b"\x0A\x0D\x0D\x0A....", FileFormat::Asc).unwrap_err();
-    assert!(said.contains("it looks like pcapng"), "{said}");
-    let said = named(b"(1.0) can0 123#\n", FileFormat::Pcapng).unwrap_err();
-    assert!(said.contains("it looks like candump -L"), "{said}");
+    let output = named(b"\x0A\x0D\x0D\x0A....", FileFormat::Asc).unwrap_err();
+    assert!(output.contains("it looks like pcapng"), "{output}");
+    let output = named(b"(1.0) can0 123#\n", FileFormat::Pcapng).unwrap_err();
+    assert!(output.contains("it looks like candump -L"), "{output}");
     // One line of a pipe is sufficient to begin with.
     struct Waits<'a>(&'a [u8]);
     impl std::io::Read for Waits<'_> {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-            assert!(!self.0.is_empty(), "nobody asks for more");
+            assert!(!self.0.is_empty(), "no reader asks for more");
             std::io::Read::read(&mut self.0, into)
         }
     }

@@ -166,8 +166,8 @@ pub fn run(
 ) -> Result<(), String> {
     linux::signals::ignore_termination();
     let mut stdout = std::io::stdout();
-    let said = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
-    if said.is_ok() {
+    let announced = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
+    if announced.is_ok() {
         let mut rest = Vec::new();
         let _ = std::io::stdin().read_to_end(&mut rest);
     }

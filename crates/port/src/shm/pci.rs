@@ -87,7 +87,7 @@ pub(super) struct ByPci {
     doorbell: PciDoorbell,
     side: Option<ShmSide>,
     /// True if an error was reported already.
-    said: bool,
+    reported: bool,
     /// Time of the next look; `None`: when the doorbell rings.
     at: Option<Nanos>,
     remarks: Vec<String>,
@@ -134,7 +134,7 @@ impl ByPci {
             registers,
             doorbell,
             side: None,
-            said: false,
+            reported: false,
             at: Some(0),
             remarks: Vec::new(),
             _lock: lock,
@@ -144,7 +144,7 @@ impl ByPci {
 
 impl ByPci {
     fn remark(&mut self, what: String) -> Option<AttachedMemory> {
-        if !std::mem::replace(&mut self.said, true) {
+        if !std::mem::replace(&mut self.reported, true) {
             self.remarks.push(what);
         }
         None

@@ -196,8 +196,11 @@ mod tests {
                 (receive, transmit),
                 "{choice:?}"
             );
-            let said = no_ring.is_none_or(|why| choice.why.contains(why));
-            assert!(said && choice.why.contains(what.word()), "{choice:?}");
+            let is_explained = no_ring.is_none_or(|why| choice.why.contains(why));
+            assert!(
+                is_explained && choice.why.contains(what.word()),
+                "{choice:?}"
+            );
         }
     }
 

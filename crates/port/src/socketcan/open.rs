@@ -259,7 +259,7 @@ impl<'a> OpeningPort<'a> {
         let links = NetLinks::now().unwrap_or_default();
         match links.get(name) {
             Some(link) if !drops_packets(&link.kind, link.echo) => Ok(()),
-            Some(_) if self.outlet.is_some() => Err(PortProblem::SentToNobody(name.clone())),
+            Some(_) if self.outlet.is_some() => Err(PortProblem::NoEcho(name.clone())),
             Some(_) => Err(PortProblem::OwnFrames(name.clone())),
             None => Ok(()),
         }

@@ -271,9 +271,9 @@ impl SharedSockets {
                 return SocketState::Gone;
             }
             if link.index != slow.index
-                && let Some(said) = self.line.set_up()
+                && let Some(output) = self.line.set_up()
             {
-                self.alarm(slow, said);
+                self.alarm(slow, output);
             }
             let local = link.echo && self.line.is_local(&self.interface);
             self.local.store(local, Relaxed);

@@ -19,7 +19,7 @@ pub(super) enum PortProblem {
     /// Sent frames cannot be marked.
     Mark(Errno, String),
     /// A transmitting ring on an interface that drops what it sends.
-    SentToNobody(String),
+    NoEcho(String),
     /// A receiving ring that would receive the frames that the port sends.
     OwnFrames(String),
     /// No io_uring: the key that requests it, and the alternative value for the key.
@@ -42,7 +42,7 @@ impl PortProblem {
             Self::Raw(error) => Some(error.source),
             Self::Ring(errno, _) | Self::BusyPoll(errno, _) | Self::Mark(errno, _) => Some(errno),
             Self::NoUring(error, ..) => Some(error.source),
-            Self::Setup(_) | Self::SentToNobody(_) | Self::OwnFrames(_) => None,
+            Self::Setup(_) | Self::NoEcho(_) | Self::OwnFrames(_) => None,
         };
         PortError {
             port: port.to_owned(),
@@ -87,7 +87,7 @@ impl PortProblem {
                  needs CAP_NET_ADMIN: run as root, give the program that capability, or use \
                  `receive = \"recvmmsg\"` and `transmit = \"sendmmsg\"`"
             ),
-            Self::SentToNobody(name) => format!(
+            Self::NoEcho(name) => format!(
                 "{name} is a vcan, which drops what is sent from a ring (it does not echo by itself): \
                  use `transmit = \"sendmmsg\"`, or a vxcan, or load vcan with `modprobe vcan echo=1`"
             ),

@@ -123,8 +123,8 @@ impl Receive for VirtioReceive {
             let mut inner = self.shared.lock();
             inner.device.work(now);
             let room = REMARKS.saturating_sub(inner.remarks.len());
-            let said = inner.device.remarks();
-            inner.remarks.extend(said.into_iter().take(room));
+            let remarks = inner.device.remarks();
+            inner.remarks.extend(remarks.into_iter().take(room));
             let room = REMARKS.saturating_sub(inner.alarms.len());
             let alarms = inner.device.alarms();
             inner.alarms.extend(alarms.into_iter().take(room));

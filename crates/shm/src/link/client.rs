@@ -80,25 +80,25 @@ impl ShmClient {
         if self.ended {
             return Ok(());
         }
-        let heard = self.hear();
-        if heard.is_err() {
+        let outcome = self.read_messages();
+        if outcome.is_err() {
             self.ended = true;
             // The stream would remain readable forever.
             let _ = epoll::delete(&self.epoll, &self.stream);
         }
-        heard
+        outcome
     }
 
-    fn hear(&mut self) -> Result<(), LinkError> {
+    fn read_messages(&mut self) -> Result<(), LinkError> {
         // A server sends only a few numbers to a peer; the rest of an endless stream is read by
         // later calls.
         for _ in 0..16 {
-            let heard = self.inbox.receive(&self.stream);
-            let heard = heard.map_err(|errno| match errno {
+            let received = self.inbox.receive(&self.stream);
+            let received = received.map_err(|errno| match errno {
                 Errno::CONNRESET | Errno::PIPE => LinkError::Ended,
                 errno => LinkError::System(errno),
             })?;
-            let Some((number, fd)) = heard else {
+            let Some((number, fd)) = received else {
                 return Ok(());
             };
             self.handle_message(number, fd)?;

@@ -147,10 +147,10 @@ fn own_frames(results: &RunResults, row: &str) -> String {
 
 /// Formats the numbers of frames that a program received.
 fn received(results: &RunResults) -> String {
-    let Some(said) = receiving(results) else {
+    let Some(message) = receiving(results) else {
         return "the results do not contain the received frames\n".to_owned();
     };
-    let exits: Vec<String> = said
+    let exits: Vec<String> = message
         .exits
         .iter()
         .map(|(kind, count)| format!("{kind} {count:.2}"))
@@ -163,7 +163,7 @@ fn received(results: &RunResults) -> String {
     format!(
         "{} frames on the bus, which was busy for {:.1} % of the time; the processor was idle for {:.1} %\n\
          of these, the controller's driver had {}, the machine's interface {}, the program {}\n{exits}",
-        said.bus, said.load, said.idle, said.owner, said.machine, said.program
+        message.bus, message.load, message.idle, message.owner, message.machine, message.program
     )
 }
 

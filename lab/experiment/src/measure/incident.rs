@@ -43,7 +43,7 @@ const FAULTS: u32 = 32;
 pub(super) fn frames_sent(interface: &str, process: u32) -> Result<u64, MeasureError> {
     let path = format!("/proc/{process}/net/dev");
     let text = std::fs::read_to_string(&path).map_err(file("read", &path))?;
-    sent_in(&text, interface).ok_or_else(|| said(&path, &text))
+    sent_in(&text, interface).ok_or_else(|| unreadable(&path, &text))
 }
 
 /// Parses `/proc/net/dev`: eight numbers of receiving, then those of sending: bytes, packets, …
@@ -54,7 +54,7 @@ fn sent_in(text: &str, interface: &str) -> Option<u64> {
 }
 
 /// Returns an error with the printed text.
-fn said(what: &str, text: &str) -> MeasureError {
+fn unreadable(what: &str, text: &str) -> MeasureError {
     MeasureError::Run(format!("{what}: {}", text.trim()))
 }
 
@@ -62,7 +62,7 @@ fn said(what: &str, text: &str) -> MeasureError {
 fn victim(senders: &mut [LoadSender]) -> Result<&mut OtherMachine, MeasureError> {
     match senders.get_mut(VICTIM) {
         Some(LoadSender::Inside(other)) => Ok(other),
-        _ => Err(said(
+        _ => Err(unreadable(
             "no machine exists to which the incident could happen",
             "",
         )),
@@ -77,7 +77,7 @@ pub(super) struct SeenIncident {
     /// Frames of the machine that were on the bus, just after the incident.
     sent: u64,
     /// Machines that had been notified that the controller was bus-off.
-    told: u64,
+    reported: u64,
 }
 
 /// Causes the incident of the machine after `trips` round trips; `answered` returns the number of
@@ -114,7 +114,7 @@ pub(super) fn strike(
     Ok(SeenIncident {
         before,
         sent,
-        told: 0,
+        reported: 0,
     })
 }
 
@@ -133,9 +133,9 @@ pub(super) fn bus_off(
     output(Some(GATEWAY), &["sh", "-c", &fault])?;
     wait("the controller is not bus-off", || owner_says(host, true))?;
     std::thread::sleep(BUS_OFF);
-    let mut told = 0;
+    let mut reported = 0;
     each(sharing, |run| {
-        told += u64::from(is_bus_off(&run(&SHOW)?));
+        reported += u64::from(is_bus_off(&run(&SHOW)?));
         Ok(())
     })?;
     let sent = sent_by_victim(nesting)?;
@@ -161,7 +161,7 @@ pub(super) fn bus_off(
     Ok(SeenIncident {
         before: u64::from(before),
         sent,
-        told,
+        reported,
     })
 }
 
@@ -185,7 +185,8 @@ fn owner_says(host: bool, off: bool) -> Result<bool, MeasureError> {
     let all = text.lines().find(|line| line.starts_with("pf0 "));
     let state = all.and_then(|line| line.rsplit_once("state="));
     let is = state.map(|(_, state)| state == "bus-off");
-    is.map(|is| is == off).ok_or_else(|| said(BITCAN, &text))
+    is.map(|is| is == off)
+        .ok_or_else(|| unreadable(BITCAN, &text))
 }
 
 /// An operation in a machine, given a function that runs a program there.
@@ -218,7 +219,10 @@ fn wait(
     let end = Instant::now() + INCIDENT_TIMEOUT;
     while !is_so()? {
         if Instant::now() >= end {
-            return Err(said(what, &format!("for {} s", INCIDENT_TIMEOUT.as_secs())));
+            return Err(unreadable(
+                what,
+                &format!("for {} s", INCIDENT_TIMEOUT.as_secs()),
+            ));
         }
         std::thread::sleep(LOOK_EVERY);
     }
@@ -251,7 +255,7 @@ pub(super) fn aftermath(
     Ok(IncidentAftermath {
         before: seen.before,
         later,
-        told: seen.told,
+        reported: seen.reported,
         returned,
         received,
         requested: sum(|a| a.requested),
@@ -310,7 +314,7 @@ fn sent_by_victim(nesting: Nesting) -> Result<u64, MeasureError> {
         let text = bitcan()?;
         return of_function(&text, function)
             .map(|account| account.sent)
-            .ok_or_else(|| said(BITCAN, &text));
+            .ok_or_else(|| unreadable(BITCAN, &text));
     }
     let text = String::from_utf8_lossy(&ask()?).into_owned();
     let json: serde_json::Value = serde_json::from_str(&text)?;
@@ -319,7 +323,7 @@ fn sent_by_victim(nesting: Nesting) -> Result<u64, MeasureError> {
     let own = ports.and_then(|all| all.iter().find(|one| one["name"] == name.as_str()));
     // A port of a machine at a controller receives a frame when it was on the bus.
     own.and_then(|port| port["received"].as_u64())
-        .ok_or_else(|| said("the gateway's counters", &text))
+        .ok_or_else(|| unreadable("the gateway's counters", &text))
 }
 
 /// Returns the accounts of all machines.
@@ -334,7 +338,7 @@ fn accounts(
         let all = (0..count).map(|number| of_function(&text, number));
         return all
             .collect::<Option<_>>()
-            .ok_or_else(|| said(BITCAN, &text));
+            .ok_or_else(|| unreadable(BITCAN, &text));
     }
     // QEMU does not outlive the program behind its device; and a gateway reports these sums at its
     // end.
@@ -352,7 +356,7 @@ fn accounts(
     if all.len() == count as usize {
         Ok(all)
     } else {
-        Err(said("the gateway's sums", &text))
+        Err(unreadable("the gateway's sums", &text))
     }
 }
 

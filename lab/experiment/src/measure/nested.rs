@@ -307,10 +307,10 @@ fn run(
     if ran.status == 0 || ran.status == LOSS {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&ran.stderr);
+    let text = String::from_utf8_lossy(&ran.stderr);
     Err(MeasureError::Run(format!(
         "in the inner machine: {}",
-        said.trim()
+        text.trim()
     )))
 }
 

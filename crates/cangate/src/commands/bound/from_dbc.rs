@@ -138,8 +138,8 @@ fn when(message: &MessageDefinition) -> SetEntry {
             time(own)
         ));
     }
-    let said = message.event();
-    let words = said.as_deref().or(message.send_type.as_deref());
+    let event = message.event();
+    let words = event.as_deref().or(message.send_type.as_deref());
     let words = words.unwrap_or("");
     entry.period = match (cycle, message.delay) {
         (Some(cycle), None) => {

@@ -124,7 +124,7 @@ fn show(
         }
         match news.try_recv() {
             Ok(GatewayNews::Rates(rates)) => {
-                changed |= app.hear(*rates);
+                changed |= app.handle_rates(*rates);
             }
             Ok(GatewayNews::Failed(failure)) => return Err(failure),
             Ok(GatewayNews::Ended) | Err(TryRecvError::Disconnected) => return Ok(TopEnd::Gone),

@@ -282,8 +282,11 @@ fn a_device_that_goes_is_recorded_to_its_last_frame_and_again_when_it_is_back() 
 fn a_stopped_controller_is_reported_once() {
     let mut b = bench(&[PATH]);
     b.driver.state(0);
-    let said = b.look();
-    assert!(said[0].starts_with("/dev/can0 is stopped; "), "{said:?}");
+    let output = b.look();
+    assert!(
+        output[0].starts_with("/dev/can0 is stopped; "),
+        "{output:?}"
+    );
     assert!(b.look().is_empty());
     b.driver.state(4);
     assert_eq!(b.look(), ["/dev/can0 is started"]);

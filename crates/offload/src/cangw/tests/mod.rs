@@ -140,8 +140,8 @@ fn a_vcan_that_other_rules_begin_at_is_refused_with_several_hops() {
     };
     let there = [link("can1", 4, "vcan")];
     let why = survey(&routes, &interfaces(), &there, &limits);
-    let said = &why[0].as_ref().unwrap().why;
-    assert!(said.contains("a vcan always echoes: set `hop_limit = 1`"));
+    let output = &why[0].as_ref().unwrap().why;
+    assert!(output.contains("a vcan always echoes: set `hop_limit = 1`"));
     assert_eq!(why[1], None);
     let there = [link("can1", 4, "vxcan")];
     let none = [None, None];

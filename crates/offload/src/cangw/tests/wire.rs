@@ -17,7 +17,7 @@ fn decode(bytes: &[u8]) -> Result<Vec<(u32, Option<ListedJob>)>, MalformedMessag
 }
 
 /// Returns a message of this type.
-fn said(kind: u16, body: &[u8]) -> Vec<u8> {
+fn kernel_message(kind: u16, body: &[u8]) -> Vec<u8> {
     NetlinkRequest::one(kind, body.to_vec()).bytes(5)
 }
 
@@ -104,8 +104,8 @@ proptest! {
         body.extend((bytes.len() as u16 + 4).to_ne_bytes());
         body.extend(attribute.to_ne_bytes());
         body.extend(&bytes);
-        let _ = decode(&said(kind, &bytes));
-        let _ = decode(&said(kind, &body));
+        let _ = decode(&kernel_message(kind, &bytes));
+        let _ = decode(&kernel_message(kind, &body));
     }
 
     /// Rules and jobs are equivalent: a job is converted to a rule in cangw's syntax, and the
@@ -203,19 +203,19 @@ fn nothing_asks_for_the_removal_of_all_jobs() {
 
 #[test]
 fn answers_are_read() {
-    let answer = |code: i32| said(2, &[code.to_ne_bytes(), [0; 4]].concat());
+    let answer = |code: i32| kernel_message(2, &[code.to_ne_bytes(), [0; 4]].concat());
     for code in [0, -19, 19] {
         assert_eq!(decode(&answer(code)), Ok(vec![(5, None)]), "no job");
     }
-    assert_eq!(decode(&said(3, &[])), Ok(vec![(5, None)]));
+    assert_eq!(decode(&kernel_message(3, &[])), Ok(vec![(5, None)]));
     // Routes of IPv4 are listed where can-gw is missing.
-    assert_eq!(decode(&said(24, &[2; 12])), Ok(vec![(5, None)]));
+    assert_eq!(decode(&kernel_message(24, &[2; 12])), Ok(vec![(5, None)]));
     assert_eq!(
-        decode(&said(24, &[29, 1, 0])),
+        decode(&kernel_message(24, &[29, 1, 0])),
         Err(MalformedMessage::Message)
     );
     assert_eq!(
-        decode(&said(24, &[29, 1, 0, 0, 9])),
+        decode(&kernel_message(24, &[29, 1, 0, 0, 9])),
         Err(MalformedMessage::Attribute)
     );
 }

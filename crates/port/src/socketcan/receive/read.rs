@@ -141,7 +141,7 @@ mod tests {
         let (mut way, bus) = pair(true);
         let come = |n| (0..n).for_each(|_| assert_eq!(bus.send(b"x").unwrap(), 1));
         come(6);
-        assert_eq!(step(&mut way), (1, 1), "nobody knows yet");
+        assert_eq!(step(&mut way), (1, 1), "the state is unknown yet");
         assert_eq!(step(&mut way), (5, 6));
         come(3);
         assert_eq!(step(&mut way), (3, 4), "they came while the others left");

@@ -102,8 +102,8 @@ fn an_interface_that_comes_and_cannot_be_used_is_reported_once() {
         let later = bench.rx.deadline().unwrap();
         assert!(bench.take(later).is_empty());
     }
-    let said = bench.rx.take_alarm().unwrap();
-    assert!(said.starts_with("cannot attach to can7"), "{said}");
+    let output = bench.rx.take_alarm().unwrap();
+    assert!(output.starts_with("cannot attach to can7"), "{output}");
     assert_eq!(bench.rx.take_alarm(), None);
     assert_eq!(bench.rx.link(), LinkState::Gone);
 }
@@ -118,8 +118,8 @@ fn a_foreign_bit_rate_is_reported_when_the_interface_is_back() {
         bench.set_link(Ok(InterfaceState { up: false, ..UP }));
         assert!(bench.take(0).is_empty());
         assert_eq!(bench.rx.take_alarm(), None);
-        let said = "can7 runs at 125000 bit/s".to_owned();
-        *bench.line().differs.lock().unwrap() = Some(said.clone());
+        let output = "can7 runs at 125000 bit/s".to_owned();
+        *bench.line().differs.lock().unwrap() = Some(output.clone());
         if by_frame {
             bench.come(&classic(5));
             bench.take(1);
@@ -129,7 +129,7 @@ fn a_foreign_bit_rate_is_reported_when_the_interface_is_back() {
             bench.offer(later, 2).unwrap();
             assert!(bench.rx.receive(later, 9, &mut |_| {}).unwrap().news);
         }
-        assert_eq!(bench.rx.take_alarm(), Some(said));
+        assert_eq!(bench.rx.take_alarm(), Some(output));
         assert_eq!(bench.rx.take_alarm(), None);
     }
 }

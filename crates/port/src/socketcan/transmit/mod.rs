@@ -59,7 +59,7 @@ pub(super) struct RawTransmit<W> {
     loopback: Option<bool>,
     held: HoldReason,
     /// True if the remark was made that there is no echo.
-    said: bool,
+    warned: bool,
     fd: bool,
     xl: bool,
     counters: TxCounters,
@@ -84,7 +84,7 @@ impl<W: TransmitWay> RawTransmit<W> {
             count: 0,
             loopback: None,
             held: HoldReason::Unsent,
-            said: false,
+            warned: false,
             fd,
             xl,
             counters: TxCounters::default(),
@@ -129,7 +129,7 @@ impl<W: TransmitWay> RawTransmit<W> {
 
     #[cold]
     fn warn_no_echo(&mut self) {
-        if !std::mem::replace(&mut self.said, true) {
+        if !std::mem::replace(&mut self.warned, true) {
             self.shared.remark(format!(
                 "with these ways to receive and to transmit, {} cannot echo frames to local \
                  programs: frames of routes with `echo = true` are refused",
