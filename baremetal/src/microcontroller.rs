@@ -95,7 +95,7 @@ fn run() -> bool {
         }
     };
     let all = used() - before;
-    let came = bench.look(|world| {
+    let came = bench.inspect(|world| {
         world
             .stamps()
             .0

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_or_too_large_is_said() {
+    fn what_is_no_image_or_too_large_is_reported() {
         assert!(!PlanSlot::write(&mut [0; 64], &plan()).unwrap());
         let mut many = plan();
         let route = many.routes.routes[0].clone();

@@ -58,7 +58,7 @@ fn frames(pauses: &[u64]) -> Vec<TaskFrame> {
 fn run(plan: &ImagePlan, task: &BenchTask) -> (CounterSnapshot, Vec<BenchStamp>) {
     let mut bench = SimulatedBench::new(task).unwrap();
     let gateway = bench.run(plan, LONG).unwrap();
-    let (stamps, lost) = bench.look(|world| {
+    let (stamps, lost) = bench.inspect(|world| {
         assert!(world.is_done());
         let (stamps, lost) = world.stamps();
         (stamps.collect(), lost)

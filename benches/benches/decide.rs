@@ -1,4 +1,4 @@
-//! What one decision costs, by Criterion. `ratio` answers whether the number of routes matters.
+//! The cost of one decision, by Criterion. `ratio` answers whether the number of routes matters.
 //!
 //! Each case decides about a fixed frame (everything in the nearest cache) and about frames with
 //! IDs picked at random from the table (as much out of cache as the table is large).

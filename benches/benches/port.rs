@@ -1,4 +1,4 @@
-//! What a frame's way through a port costs: `cargo bench -p cangate-benches --bench port`.
+//! The cost of a frame's way through a port: `cargo bench -p cangate-benches --bench port`.
 #![allow(clippy::unwrap_used)]
 
 use bus::{BusConfig, NodeConfig};

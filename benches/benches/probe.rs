@@ -1,4 +1,4 @@
-//! What knowing frames again, making traffic and keeping results costs.
+//! The cost of matching frames, making traffic and storing results.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use frame::{CanId, Frame};

@@ -23,8 +23,8 @@ pub(crate) fn run(workspace: &Workspace, update: bool) -> Result<TestTally> {
             )));
         }
     }
-    let said = output(Command::new(COMPILER).arg("--version"))?;
-    if !String::from_utf8_lossy(&said).contains(VERSION) {
+    let text = output(Command::new(COMPILER).arg("--version"))?;
+    if !String::from_utf8_lossy(&text).contains(VERSION) {
         return Ok(TestTally::skipped(format!(
             "bpf because {COMPILER} is not version {VERSION}"
         )));

@@ -31,9 +31,9 @@ struct FigureOrigin<'t> {
 /// failure: measuring them again takes hours, and most changes do not affect them.
 pub(crate) fn origins(workspace: &Workspace) -> Result<TestTally> {
     let git = |arguments: &[&str]| -> Option<String> {
-        let said = output(command("git", &workspace.root).args(arguments)).ok()?;
-        let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-        said.status.success().then_some(text)
+        let ran = output(command("git", &workspace.root).args(arguments)).ok()?;
+        let text = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
+        ran.status.success().then_some(text)
     };
     let mut tally = TestTally::default();
     if git(&["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false") {

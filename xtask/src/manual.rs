@@ -208,7 +208,7 @@ mod tests {
 
     /// Runs the formatter that `man` uses, if it is installed.
     #[test]
-    fn groff_has_nothing_to_say_about_the_page() {
+    fn groff_has_nothing_to_state_about_the_page() {
         let groff = Command::new("groff")
             .args(["-t", "-man", "-Tutf8", "-P-cbou", "-k", "-ww", "-rLL=120n"])
             .stdin(Stdio::piped())
@@ -223,8 +223,8 @@ mod tests {
         let writer = std::thread::spawn(move || input.write_all(roff(REFERENCE).as_bytes()));
         let output = groff.wait_with_output().unwrap();
         writer.join().unwrap().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.is_empty(), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.is_empty(), "{message}");
         let shown = String::from_utf8_lossy(&output.stdout);
         assert!(shown.contains("SEE ALSO"), "{shown}");
     }

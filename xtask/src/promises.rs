@@ -52,7 +52,7 @@ fn mistakes(promise: &Promise, index: usize, tests: &BTreeSet<String>) -> Vec<St
         wrong.push(format!("is number {} in the file", index + 1));
     }
     if promise.tests.is_empty() {
-        wrong.push("names no test that keeps it".to_owned());
+        wrong.push("names no test that checks it".to_owned());
     }
     for test in &promise.tests {
         if !tests.contains(test) {
@@ -140,7 +140,7 @@ Words, and `code`.
         );
         assert_eq!(
             mistakes(&promises[1], 1, &tests),
-            ["is number 2 in the file", "names no test that keeps it"]
+            ["is number 2 in the file", "names no test that checks it"]
         );
     }
 }

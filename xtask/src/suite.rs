@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_run_leaves_out_what_takes_long_and_says_so() {
+    fn a_quick_run_leaves_out_long_experiments_and_reports_that() {
         let quick = options(false, &[], &["format"]);
         assert!(quick.wants_named("test") && quick.is_quick());
         for left in ["guests", "clippy", "ports", "long", "format"] {

@@ -95,12 +95,12 @@ fn runs(workspace: &Workspace) -> Result<TestTally> {
     let mut program = command(program, &workspace.root);
     println!("$ {}", line(&program));
     let result = output(&mut program)?;
-    let said = String::from_utf8_lossy(&result.stdout);
+    let text = String::from_utf8_lossy(&result.stdout);
     let mut tally = TestTally::check(result.status.success());
-    match passed(&said) {
+    match passed(&text) {
         Some(scenarios) if result.status.success() => tally.passed = scenarios,
         _ => {
-            print!("{said}");
+            print!("{text}");
             tally = TestTally::failed();
         }
     }
@@ -108,8 +108,8 @@ fn runs(workspace: &Workspace) -> Result<TestTally> {
 }
 
 /// Returns the number of scenarios that passed, from the program's last line.
-fn passed(said: &str) -> Option<u64> {
-    let (number, rest) = said.lines().last()?.split_once(' ')?;
+fn passed(text: &str) -> Option<u64> {
+    let (number, rest) = text.lines().last()?.split_once(' ')?;
     let number = number.parse().ok().filter(|&number| number > 0)?;
     (rest == "scenarios passed without an operating system").then_some(number)
 }

@@ -72,7 +72,7 @@ impl SimulatedBench {
     }
 
     /// Runs `at` on the bench, and returns its result.
-    pub fn look<T>(&self, at: impl FnOnce(&BenchWorld) -> T) -> T {
+    pub fn inspect<T>(&self, at: impl FnOnce(&BenchWorld) -> T) -> T {
         at(&self.0.lock().0)
     }
 }

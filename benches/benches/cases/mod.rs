@@ -1,5 +1,5 @@
-//! What both benches measure: routes, frames that they take, and a sink that counts as a gateway's
-//! would.
+//! The objects that both benches measure: routes, frames that they take, and a sink that counts as
+//! a gateway's would.
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 

@@ -50,13 +50,13 @@ pub enum ArrivalError {
     #[error("a period of 0: it must be at least 1 ns")]
     NoPeriod,
     /// A least distance above the period: releases would fall behind for ever.
-    #[error("a least distance above the period: releases would fall behind for ever")]
+    #[error("a minimum distance above the period: releases would fall further and further behind")]
     Distance,
     /// An empty list.
     #[error("an empty list: give the least time that 2 releases span, then that of 3 ...")]
     NoDistances,
     /// A list with more than [`MOST_DISTANCES`] distances.
-    #[error("{0} distances are too many: {MOST_DISTANCES} is the most; leave the last ones out")]
+    #[error("{0} distances: at most {MOST_DISTANCES} are possible; leave the last ones out")]
     TooMany(usize),
     /// All distances are 0.
     #[error(

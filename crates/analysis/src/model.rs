@@ -135,7 +135,8 @@ pub enum ModelError {
     },
     /// Two messages with the same arbitration field.
     #[error(
-        "messages {first} and {second} have one arbitration field: nothing decides between them"
+        "messages {first} and {second} have the same arbitration field: arbitration cannot decide \
+         between them"
     )]
     SameField {
         /// The index of one.

@@ -85,7 +85,10 @@ pub enum NetworkError {
     #[error("hop {0} names a bus or a message that does not exist")]
     NoPlace(usize),
     /// A message is the target of two hops, or of its own hops in a circle.
-    #[error("hop {0} leads to a message that comes another way already, or around in a circle")]
+    #[error(
+        "hop {0} leads to a message that another hop leads to already, or back to an earlier \
+             one"
+    )]
     TwoWays(usize),
 }
 

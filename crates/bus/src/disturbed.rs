@@ -195,7 +195,7 @@ impl FrameSimulator {
                 last_of_frame: i + 1 >= length,
                 corrupt,
             };
-            self.look(i, at, seen, disturbance);
+            self.process_bit(i, at, seen, disturbance);
             // A bit that no sender recognizes as its own is wrong for the receivers too.
             let content = bit.is_some_and(|b| b.role != BitRole::Ack);
             corrupt |= content && sending.is_some() && !self.any_sending();
@@ -272,7 +272,13 @@ impl FrameSimulator {
 
     /// Lets every station process a bit. Senders come first, so that events name a sender where all
     /// stations detect an error in the same bit.
-    fn look(&mut self, i: usize, at: Nanos, seen: SeenBit, disturbance: Option<Disturbance>) {
+    fn process_bit(
+        &mut self,
+        i: usize,
+        at: Nanos,
+        seen: SeenBit,
+        disturbance: Option<Disturbance>,
+    ) {
         for senders in [true, false] {
             for n in 0..self.stations.len() {
                 if self.stations[n].sends.is_some() == senders {

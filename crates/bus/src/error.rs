@@ -19,13 +19,13 @@ pub enum ConfigError {
     #[error("a fault probability of {0}: it must be from 0 to 1")]
     Probability(f64),
     /// Random faults are requested, but no kind of fault is given.
-    #[error("faults are to happen at random, but no kind of fault is given: name at least one")]
+    #[error("random faults without a kind of fault: name at least one")]
     NoFaultKind,
     /// A node without transmit buffer.
     #[error("node {0:?} has no mailbox: it needs at least 1")]
     NoMailbox(String),
     /// All node numbers are in use.
-    #[error("node {0:?} is one too many: a bus has at most 65535 nodes")]
+    #[error("no place for node {0:?}: a bus has at most 65535 nodes")]
     TooManyNodes(String),
 }
 
@@ -47,7 +47,7 @@ pub enum SendError {
     #[error("the node or its bus cannot send this kind of frame")]
     Unsupported,
     /// The time has passed already.
-    #[error("{at} ns have passed already: it is {now} ns")]
+    #[error("{at} ns is in the past: the bus is at {now} ns")]
     Past {
         /// Time at which the frame should have become ready.
         at: Nanos,

@@ -271,7 +271,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
         /// The simulation of disturbed frames and the duration of the others agree.
         #[test]
-        fn as_long_as_the_fast_way_says(frame in any_frame()) {
+        fn as_long_as_the_fast_way_states(frame in any_frame()) {
             let length = wire::length(frame.view()).unwrap();
             let expected = (length.bits() as usize, length.data_phase_bits() as usize);
             prop_assert_eq!(lengths(&frame), expected);

@@ -60,7 +60,7 @@ const OTHERS: [StopReason; 6] = [
 
 /// Returns the numbers of frames that routes stopped for these reasons.
 fn stopped(stops: &Stops, reasons: &[StopReason]) -> Vec<u64> {
-    reasons.iter().map(|&why| stops.of(why)).collect()
+    reasons.iter().map(|&why| stops.get(why)).collect()
 }
 
 /// Returns the heads of columns: all reasons, with others in the middle.
@@ -176,9 +176,12 @@ type Column = (&'static str, Box<dyn Fn(&PortCount) -> u64>);
 
 /// Returns the columns of ports: frames received, copies offered, their outcomes, and all others.
 fn port_columns() -> impl Iterator<Item = Column> {
-    let routed: Column = (Fate::Routed.words(), Box::new(|c| c.fates.of(Fate::Routed)));
+    let routed: Column = (
+        Fate::Routed.words(),
+        Box::new(|c| c.fates.get(Fate::Routed)),
+    );
     let column = |counter: &'static CounterDefinition| -> Option<Column> {
-        Some((counter.column?, Box::new(|port| counter.of(port))))
+        Some((counter.column?, Box::new(|port| counter.get(port))))
     };
     let [offered, tx] = [CopyCounters::DEFINITIONS, TxCounters::DEFINITIONS]
         .map(|all| all.iter().filter(|counter| !counter.is_outcome()));

@@ -30,7 +30,7 @@ pub(crate) fn read(path: &Path) -> Result<MessageDatabase, Failure> {
     if length.map_err(|error| fail(&error))? as u64 > LARGEST_FILE {
         return Err(fail(&format!("more than {} MiB", LARGEST_FILE >> 20)));
     }
-    if let Some(kind) = Database::of(&bytes).filter(|kind| *kind != Database::Dbc) {
+    if let Some(kind) = Database::recognise(&bytes).filter(|kind| *kind != Database::Dbc) {
         return Err(fail(&format!("not a DBC: it looks like {kind}")));
     }
     let database = signals::dbc::read(&bytes).map_err(|error| {

@@ -160,7 +160,7 @@ impl GatewayRates {
 fn sum(which: fn(&CounterDefinition) -> bool) -> impl Fn(&PortCount) -> u64 {
     move |count| {
         let counters = PortCount::definitions().filter(|counter| which(counter));
-        number(counters.map(|counter| u128::from(counter.of(count))).sum())
+        number(counters.map(|counter| u128::from(counter.get(count))).sum())
     }
 }
 

@@ -134,7 +134,7 @@ pub fn convert<R: Read>(
         let record = RecordedFrame {
             stamp: logged.ns,
             interface: places
-                .of(logged.interface)
+                .find_or_add(logged.interface)
                 .ok_or(ConvertError::Interfaces)?,
             direction: logged.direction,
             bytes: bytes.get(..len).unwrap_or_default(),
@@ -199,7 +199,7 @@ fn losses<R: Read>(
     for missing in reader.take_missing() {
         all = all.saturating_add(missing.frames);
         let interface = match missing.interface {
-            Some(name) => Some(places.of(name).ok_or(ConvertError::Interfaces)?),
+            Some(name) => Some(places.find_or_add(name).ok_or(ConvertError::Interfaces)?),
             None => None,
         };
         chunk.push_gap(&FrameGap {
@@ -257,7 +257,7 @@ struct InterfacePlaces {
 }
 
 impl InterfacePlaces {
-    fn of(&mut self, name: InterfaceName) -> Option<u16> {
+    fn find_or_add(&mut self, name: InterfaceName) -> Option<u16> {
         if let Some(place) = self.known.get(&name) {
             return Some(*place);
         }

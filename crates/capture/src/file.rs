@@ -33,7 +33,7 @@ pub struct FileError {
 }
 
 impl FileError {
-    pub(crate) fn of(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn new(path: &Path, source: io::Error) -> Self {
         let hint = match source.kind() {
             io::ErrorKind::NotFound => ": make the folder first",
             io::ErrorKind::PermissionDenied => ": name a file where you may write",
@@ -78,7 +78,7 @@ impl OutputTarget {
     /// Begins a record. An existing file of this name becomes an old file.
     pub(crate) fn open(output: &CaptureOutput, keep: Option<u32>) -> Result<Self, FileError> {
         let path = &output.path;
-        let fail = |source| FileError::of(path, source);
+        let fail = |source| FileError::new(path, source);
         if output.is_stream() {
             return Ok(Self::at(TargetPlace::Stream(io::stdout())));
         }
@@ -105,14 +105,14 @@ impl OutputTarget {
 
     /// Begins a record with one file for each trigger; the first file begins later.
     pub(crate) fn numbered(output: &CaptureOutput, keep: Option<u32>) -> Result<Self, FileError> {
-        let fail = |source| FileError::of(&output.path, source);
+        let fail = |source| FileError::new(&output.path, source);
         let old = OldFiles::find(output.path.clone(), &output.ending, keep).map_err(fail)?;
         let (trial, _) = old.next();
         // An error is better reported now than at the first trigger.
         options()
             .open(&trial)
             .and_then(|_| std::fs::remove_file(&trial))
-            .map_err(|source| FileError::of(&trial, source))?;
+            .map_err(|source| FileError::new(&trial, source))?;
         Ok(Self::at(TargetPlace::Numbered(None, old)))
     }
 
@@ -226,7 +226,7 @@ impl OutputTarget {
         };
         let (name, number) = old.next();
         let file = options().open(&name);
-        *present = Some(file.map_err(|source| FileError::of(&name, source))?);
+        *present = Some(file.map_err(|source| FileError::new(&name, source))?);
         old.add(number);
         old.remove_oldest();
         self.body = 0;
@@ -243,7 +243,7 @@ mod tests {
     fn a_piece_that_does_not_fit_leaves_the_file_whole() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.log");
-        let output = CaptureOutput::of(&path, None).unwrap();
+        let output = CaptureOutput::from_path(&path, None).unwrap();
         let mut target = OutputTarget::open(&output, None).unwrap();
         target.put(b"one", b"TAIL".to_vec()).unwrap();
         target.put(b"two", b"END".to_vec()).unwrap();
@@ -263,11 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_said_with_its_name() {
-        let output = CaptureOutput::of(Path::new("/no-such-folder/a.log"), None).unwrap();
+    fn what_cannot_be_written_is_reported_with_its_name() {
+        let output = CaptureOutput::from_path(Path::new("/no-such-folder/a.log"), None).unwrap();
         let error = OutputTarget::open(&output, None).unwrap_err().to_string();
         assert!(error.contains("/no-such-folder/a.log") && error.contains("folder first"));
-        let full = CaptureOutput::of(Path::new("/dev/full"), Some(logs::FileFormat::Log)).unwrap();
+        let full =
+            CaptureOutput::from_path(Path::new("/dev/full"), Some(logs::FileFormat::Log)).unwrap();
         let mut target = OutputTarget::open(&full, None).unwrap();
         let error = target.put(b"x", Vec::new()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);

@@ -73,7 +73,7 @@ impl CaptureOutput {
     ///
     /// # Errors
     /// [`FormError`]
-    pub fn of(path: &Path, format: Option<FileFormat>) -> Result<Self, FormError> {
+    pub fn from_path(path: &Path, format: Option<FileFormat>) -> Result<Self, FormError> {
         let name = path.to_string_lossy();
         let mut stem: &str = &name;
         let mut packing = Packing::None;
@@ -128,35 +128,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_says_the_form() {
-        let of = |name: &str| CaptureOutput::of(Path::new(name), None);
-        let said = |name: &str| of(name).map(|o| (o.format, o.packing, o.ending));
+    fn the_name_states_the_form() {
+        let of = |name: &str| CaptureOutput::from_path(Path::new(name), None);
+        let message = |name: &str| of(name).map(|o| (o.format, o.packing, o.ending));
         let is = |form, packing, ending: &str| Ok((form, packing, ending.to_owned()));
-        assert_eq!(said("a/b.log"), is(FileFormat::Log, Packing::None, ".log"));
         assert_eq!(
-            said("b.pcapng.zst"),
+            message("a/b.log"),
+            is(FileFormat::Log, Packing::None, ".log")
+        );
+        assert_eq!(
+            message("b.pcapng.zst"),
             is(FileFormat::Pcapng, Packing::Zstd, ".pcapng.zst")
         );
         assert_eq!(
-            said("b.log.gz"),
+            message("b.log.gz"),
             is(FileFormat::Log, Packing::Gzip, ".log.gz")
         );
         assert_eq!(
-            said("b.asc.gz"),
+            message("b.asc.gz"),
             is(FileFormat::Asc, Packing::Gzip, ".asc.gz")
         );
-        let unknown = said("b.pcap").unwrap_err();
+        let unknown = message("b.pcap").unwrap_err();
         assert!(matches!(unknown, FormError::Unknown(_)));
         let text = unknown.to_string();
         for format in FileFormat::written() {
             assert!(text.contains(format.endings()[0]), "{text}");
         }
-        let read = CaptureOutput::of(Path::new("b.log"), Some(FileFormat::Pcap));
+        let read = CaptureOutput::from_path(Path::new("b.log"), Some(FileFormat::Pcap));
         assert!(matches!(
             read,
             Err(FormError::ReadOnly(_, FileFormat::Pcap))
         ));
-        let other = CaptureOutput::of(Path::new("b.zst"), Some(FileFormat::Pcapng)).unwrap();
+        let other = CaptureOutput::from_path(Path::new("b.zst"), Some(FileFormat::Pcapng)).unwrap();
         assert_eq!(
             (other.packing, other.ending.as_str()),
             (Packing::Zstd, ".zst")
@@ -167,7 +170,7 @@ mod tests {
     #[test]
     fn parquet_goes_into_files_and_packs_itself() {
         let of = |name: &str, format| {
-            CaptureOutput::of(Path::new(name), format).map(|o| (o.format, o.ending))
+            CaptureOutput::from_path(Path::new(name), format).map(|o| (o.format, o.ending))
         };
         let is = Ok((FileFormat::Parquet, ".parquet".to_owned()));
         assert_eq!(of("b.parquet", None), is);
@@ -190,13 +193,16 @@ mod tests {
             ("b.parquet.gz", None),
             ("-", Some(FileFormat::Parquet)),
         ] {
-            let error = CaptureOutput::of(Path::new(name), form).unwrap_err();
+            let error = CaptureOutput::from_path(Path::new(name), form).unwrap_err();
             assert_eq!(
                 error,
                 FormError::NotBuilt(name.to_owned(), FileFormat::Parquet)
             );
-            let said = error.to_string();
-            assert!(said.contains("without the feature `parquet`"), "{said}");
+            let message = error.to_string();
+            assert!(
+                message.contains("without the feature `parquet`"),
+                "{message}"
+            );
         }
     }
 }

@@ -113,7 +113,7 @@ impl FileRecorder {
         let format = output
             .format
             .writer(output.options)
-            .map_err(|error| FileError::of(&output.path, io::Error::other(error)))?;
+            .map_err(|error| FileError::new(&output.path, io::Error::other(error)))?;
         let mut recorder = Self {
             format,
             packing: output.packing,

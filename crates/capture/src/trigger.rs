@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn what_is_wrong_is_reported() {
         for (text, part) in [
             ("12", "three or eight"),
             ("123#1", "is not a valid payload"),

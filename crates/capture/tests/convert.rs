@@ -35,7 +35,7 @@ impl PartialEq for Logged {
 
 /// Reads a whole file, in the given or the recognised format; it must not have a bad line.
 fn read(path: &Path, named: Option<FileFormat>) -> (FileFormat, Vec<Logged>) {
-    let mut reader = LogReader::open(path).unwrap().of(named);
+    let mut reader = LogReader::open(path).unwrap().with_format(named);
     let format = reader.recognise().unwrap();
     let frames = reader.map(|entry| {
         let entry = entry.unwrap();
@@ -55,7 +55,7 @@ fn pcapng(frames: &[Logged]) -> Vec<u8> {
     let names = capture::InterfaceNames::default();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("in.pcapng");
-    let output = CaptureOutput::of(&path, None).unwrap();
+    let output = CaptureOutput::from_path(&path, None).unwrap();
     let mut recorder =
         capture::FileRecorder::new(&output, capture::RotationRule::default(), &names, 0, false)
             .unwrap();
@@ -206,7 +206,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(format!("out.{form}{packing}"));
         let input = pcapng(&frames);
-        let mut output = CaptureOutput::of(&path, None).unwrap();
+        let mut output = CaptureOutput::from_path(&path, None).unwrap();
         output.options.nanos = nanos;
         let reader = LogReader::new(input.as_slice(), "in");
         let done = convert(reader, &Conversion { output: &output, strict: false }).unwrap();
@@ -229,8 +229,8 @@ proptest! {
             let begin = if written { *first.get_or_insert(one.ns) } else { 0 };
             lessened(one, &found, begin)
         }).collect();
-        let said: BTreeMap<_, _> = done.shortfalls.iter().map(|(s, f)| (*s, f.frames)).collect();
-        prop_assert_eq!(said, counted);
+        let message: BTreeMap<_, _> = done.shortfalls.iter().map(|(s, f)| (*s, f.frames)).collect();
+        prop_assert_eq!(message, counted);
         let written = match form {
             "log" => FileFormat::Log,
             name => FileFormat::named(name).unwrap(),
@@ -268,7 +268,7 @@ fn run(
 ) -> Result<(capture::ConversionResult, Vec<u8>), ConvertError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(to);
-    let output = CaptureOutput::of(&path, None).unwrap();
+    let output = CaptureOutput::from_path(&path, None).unwrap();
     let reader = LogReader::new(input.as_bytes(), "in.log");
     let done = convert(
         reader,
@@ -318,7 +318,7 @@ fn asc_as_others_write_it() {
 }
 
 #[test]
-fn what_cannot_be_said_is_counted_with_the_first_frame() {
+fn what_cannot_be_reported_is_counted_with_the_first_frame() {
     let input = "(2.0) can0 123#11 R\n\
         (3.000000001) can0 124# R\n\
         (1.5) can0 125#\n\
@@ -369,7 +369,7 @@ fn what_cannot_be_said_is_counted_with_the_first_frame() {
 /// Flags that contradict one another, as can-gw can make them: pcapng keeps them, text reports that
 /// it does not.
 #[test]
-fn bits_that_no_frame_has_are_said() {
+fn bits_that_no_frame_has_are_reported() {
     let frames: Vec<Logged> = [
         (Kind::Classic, CanId::ERR_FLAG | CanId::EFF_FLAG | 4, 0),
         (Kind::Fd, CanId::RTR_FLAG | 0x123, 0),
@@ -399,7 +399,7 @@ fn bits_that_no_frame_has_are_said() {
         (FileFormat::Pcapng, 0),
     ] {
         let path = folder.path().join(format!("{form:?}"));
-        let output = CaptureOutput::of(&path, Some(form)).unwrap();
+        let output = CaptureOutput::from_path(&path, Some(form)).unwrap();
         let reader = LogReader::new(input.as_slice(), "in");
         let done = convert(
             reader,
@@ -433,7 +433,7 @@ fn more_interfaces_than_asc_can_name() {
 #[test]
 fn what_is_no_log_makes_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    let output = CaptureOutput::of(&folder.path().join("x.log"), None).unwrap();
+    let output = CaptureOutput::from_path(&folder.path().join("x.log"), None).unwrap();
     let reader = LogReader::new(&[0u8; 100][..], "zeros");
     let conversion = Conversion {
         output: &output,
@@ -449,14 +449,14 @@ fn what_is_no_log_makes_no_file() {
 /// The losses that a recording reports are kept in each format, and can be read again.
 #[cfg(feature = "parquet")]
 #[test]
-fn losses_that_a_log_says_are_kept() {
+fn losses_that_a_log_states_are_kept() {
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
     let field = Path::new(env!("CARGO_MANIFEST_DIR")).join("../logs/tests/field/files");
     let folder = tempfile::tempdir().unwrap();
     let first = field.join("k21-dropcount.pcapng");
     let converted = |from: &Path, to: &str, strict: bool| {
         let path = folder.path().join(to);
-        let output = CaptureOutput::of(&path, None).unwrap();
+        let output = CaptureOutput::from_path(&path, None).unwrap();
         let conversion = Conversion {
             output: &output,
             strict,

@@ -117,7 +117,7 @@ fn write(path: &Path, frames: &[Recorded]) {
     for (place, name) in NAMES.iter().enumerate() {
         assert_eq!(usize::from(names.place(name)), place);
     }
-    let output = CaptureOutput::of(path, None).unwrap();
+    let output = CaptureOutput::from_path(path, None).unwrap();
     let mut recorder =
         FileRecorder::new(&output, RotationRule::default(), &names, 0, false).unwrap();
     let mut chunk = Chunk::with_room();
@@ -216,10 +216,10 @@ fn wireshark_reads_what_is_written() {
         tshark.args(["-e", field]);
     }
     let output = tshark.arg("-r").arg(&path).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
+    let message = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    let lines: Vec<_> = said.lines().collect();
+    let lines: Vec<_> = message.lines().collect();
     assert_eq!(lines.len(), frames.len(), "{errors}");
     for (one, line) in frames.iter().zip(lines) {
         let row: Vec<_> = line.split('|').collect();

@@ -147,12 +147,7 @@ impl MessageComposer {
 
     /// Hands the frames that are due to `take`, at most `budget`. Returns their number; what is
     /// due and did not fit is due the next time.
-    pub fn make(
-        &mut self,
-        now: Nanos,
-        budget: usize,
-        take: &mut dyn FnMut(FrameRef<'_>),
-    ) -> usize {
+    pub fn make(&mut self, now: Nanos, budget: usize, take: &mut dyn FnMut(FrameRef<'_>)) -> usize {
         let mut made = 0;
         for message in &mut self.messages {
             if made == budget {

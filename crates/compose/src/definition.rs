@@ -159,9 +159,10 @@ impl core::fmt::Display for CompositionError {
                 message,
                 "it is never sent: it has no cycle, follows no change and answers no request",
             ),
-            Self::Cycle { message } => {
-                (message, "its cycle is 0, or shorter than its least distance")
-            }
+            Self::Cycle { message } => (
+                message,
+                "its cycle is 0, or shorter than its least distance",
+            ),
         };
         write!(f, "message {message}: {problem}")
     }

@@ -119,10 +119,7 @@ fn signals_of_several_messages_are_gathered_in_a_cycle() {
     assert!(bench.take(0x200, 9));
     assert!(!bench.take(0x201, 1), "no signal of this message is needed");
     bench.run_until(30 * MS);
-    assert_eq!(
-        bench.bytes(),
-        [(10, 0xFF, 0xFF), (20, 7, 0xFF), (30, 7, 9)]
-    );
+    assert_eq!(bench.bytes(), [(10, 0xFF, 0xFF), (20, 7, 0xFF), (30, 7, 9)]);
     let counters = bench.composer.counters();
     assert_eq!((counters.read, counters.made), (2, 3));
 }
@@ -167,7 +164,13 @@ fn a_silent_source_has_a_substitute_and_a_status() {
     bench.run_until(45 * MS);
     bench.take(0x100, 4);
     bench.run_until(50 * MS);
-    let expected = [(10, 3, 0), (20, 3, 0), (30, 0xEE, 1), (40, 0xEE, 1), (50, 4, 0)];
+    let expected = [
+        (10, 3, 0),
+        (20, 3, 0),
+        (30, 0xEE, 1),
+        (40, 0xEE, 1),
+        (50, 4, 0),
+    ];
     assert_eq!(bench.bytes(), expected);
 }
 
@@ -199,7 +202,10 @@ fn a_silent_source_can_stop_the_message() {
     bench.run_until(9 * MS);
     bench.take(0x100, 3);
     bench.run_until(35 * MS);
-    assert_eq!(bench.composer.stopped_messages().collect::<Vec<_>>(), ["Made"]);
+    assert_eq!(
+        bench.composer.stopped_messages().collect::<Vec<_>>(),
+        ["Made"]
+    );
     bench.take(0x100, 4);
     bench.run_until(40 * MS);
     assert_eq!(bench.bytes(), [(10, 3, 0xFF), (20, 3, 0xFF), (40, 4, 0xFF)]);
@@ -257,7 +263,10 @@ fn a_value_that_the_signal_cannot_have_is_never_wrapped() {
         bench.take(0x100, 20);
         // Another update of the message does not count the value again.
         bench.run_until(MS);
-        (bench.made[0].1[0] & 0xF, bench.composer.counters().out_of_range)
+        (
+            bench.made[0].1[0] & 0xF,
+            bench.composer.counters().out_of_range,
+        )
     };
     assert_eq!(made(OutOfRange::Saturate), (15, 0));
     assert_eq!(made(OutOfRange::Substitute(9)), (9, 0));
@@ -301,7 +310,9 @@ fn a_multiplexed_signal_is_read_only_with_its_switch() {
         let frame = Frame::classic(sff(0x100), &payload).unwrap();
         assert!(composer.take(0, frame.view()));
         let mut last = 0;
-        composer.make(composer.deadline().unwrap(), 1, &mut |frame| last = frame.data()[0]);
+        composer.make(composer.deadline().unwrap(), 1, &mut |frame| {
+            last = frame.data()[0]
+        });
         assert_eq!(last, expected);
     }
     let short = Frame::classic(sff(0x100), &[]).unwrap();

@@ -16,7 +16,7 @@ pub struct KeyMisnomer {
 impl KeyMisnomer {
     /// Creates an entry of words for this key.
     #[must_use]
-    pub const fn of(key: &'static str, words: &'static [&'static str]) -> Self {
+    pub const fn new(key: &'static str, words: &'static [&'static str]) -> Self {
         Self {
             words,
             key,

@@ -62,7 +62,7 @@ macro_rules! settings {
             /// Words that users write for these keys, because other tools use them.
             $vis const MISNOMERS: &'static [$crate::KeyMisnomer] = &[
                 $($(
-                    $crate::KeyMisnomer::of($crate::plain_key(stringify!($key)), &[$($word),+])
+                    $crate::KeyMisnomer::new($crate::plain_key(stringify!($key)), &[$($word),+])
                         $(.hint($hint))?,
                 )*)*
                 $($($crate::KeyMisnomer::elsewhere(&[$($other),+], $advice),)*)?

@@ -46,20 +46,20 @@ fn parse(text: &str) -> (SampleSettings, Vec<(String, String)>) {
     let settings = SampleSettings::read(&mut table, "can0", &mut found);
     table.finish(&mut found);
     let list = found.list().iter();
-    let said = list.map(|d| (d.message.clone(), d.hint.clone())).collect();
-    (settings, said)
+    let output = list.map(|d| (d.message.clone(), d.hint.clone())).collect();
+    (settings, output)
 }
 
 #[test]
 fn keys_are_read_and_have_defaults() {
-    let (settings, said) = parse("");
-    assert_eq!(said, []);
+    let (settings, output) = parse("");
+    assert_eq!(output, []);
     assert_eq!(settings, SampleSettings::defaults("can0"));
     assert_eq!((&*settings.medium, settings.extra), ("can0", 7));
     assert_eq!(settings.check_words(), "; 3 wait");
     let text = "medium = 'x'\nqueue = 9\nlisten = true\nmatch = 'all'\npart = { time = '2ns' }";
-    let (settings, said) = parse(text);
-    assert_eq!(said, []);
+    let (settings, output) = parse(text);
+    assert_eq!(output, []);
     assert_eq!(settings.check_words(), "; 9 wait, listens only");
     assert_eq!((&*settings.medium, settings.r#match), ("x", Some(1)));
     assert_eq!(settings.part, Some(SamplePart { time: 2 }));
@@ -67,18 +67,18 @@ fn keys_are_read_and_have_defaults() {
 
 #[test]
 fn mistakes_are_named() {
-    let said = |text: &str| {
-        let (_, mut said) = parse(text);
-        assert_eq!(said.len(), 1, "{text}: {said:?}");
-        said.remove(0)
+    let output = |text: &str| {
+        let (_, mut output) = parse(text);
+        assert_eq!(output.len(), 1, "{text}: {output:?}");
+        output.remove(0)
     };
     let has_no = |key: &str| format!("the file has no key `{key}`");
-    assert_eq!(said("queue = 10").0, "`queue` must be from 1 to 9");
-    assert_eq!(said("part = {}").0, "`part` of the file needs `time`");
-    assert_eq!(said("dev = 1").1, "did you mean `medium`?");
+    assert_eq!(output("queue = 10").0, "`queue` must be from 1 to 9");
+    assert_eq!(output("part = {}").0, "`part` of the file needs `time`");
+    assert_eq!(output("dev = 1").1, "did you mean `medium`?");
     let advice = "did you mean `match`? It is \"all\"";
-    assert_eq!(said("mode = 1"), (has_no("mode"), advice.to_owned()));
-    assert_eq!(said("filter = 1").1, "it is a key of a route");
+    assert_eq!(output("mode = 1"), (has_no("mode"), advice.to_owned()));
+    assert_eq!(output("filter = 1").1, "it is a key of a route");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub trait Controller {
     fn service(
         &mut self,
         budget: usize,
-        tell: &mut dyn FnMut(ControllerEvent<'_>),
+        report: &mut dyn FnMut(ControllerEvent<'_>),
     ) -> Result<bool, ControllerGone>;
 
     /// Aborts all frames in flight that are not on the bus yet. [`Controller::service`] reports for
@@ -144,8 +144,8 @@ impl fmt::Display for StartError {
         match self {
             Self::NoAnswer { name, what } => write!(
                 f,
-                "the {name} does not execute a command ({what}): is it another controller, or without \
-                 power?"
+                "the {name} does not execute a command ({what}): is it another controller, or has \
+                 it no power?"
             ),
             Self::Timing { name, data } => write!(
                 f,

@@ -251,19 +251,19 @@ impl<D: MappedDevice> MappedController<D> {
     /// Reports the frames in flight as failed, because the device does not answer any more or its
     /// page is invalid.
     #[cold]
-    fn gone(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> ControllerGone {
+    fn gone(&mut self, report: &mut dyn FnMut(ControllerEvent<'_>)) -> ControllerGone {
         let why = TransmitFailure::Gone;
         for (i, (old, token)) in self.old.iter_mut().zip(self.tokens).enumerate() {
             if self.busy & 1 << i != 0 {
                 *old = None;
-                tell(ControllerEvent::Failed { token, why });
+                report(ControllerEvent::Failed { token, why });
             }
         }
         self.busy = 0;
         ControllerGone
     }
 
-    fn tell_sent(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn report_sent(&mut self, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         // After a start or a stop, `look` is set anyway.
         if self.busy == 0 && !self.look {
             return;
@@ -272,7 +272,7 @@ impl<D: MappedDevice> MappedController<D> {
             for (i, old) in self.old.iter_mut().enumerate() {
                 if let Some((token, state)) = old.take() {
                     self.busy &= !(1 << i);
-                    tell(fate(token, state, None));
+                    report(fate(token, state, None));
                 }
             }
         }
@@ -287,13 +287,17 @@ impl<D: MappedDevice> MappedController<D> {
             if state != TX_PENDING {
                 self.busy &= !(1 << i);
                 let end = self.device.get(buffer(i) + at::TX_END);
-                tell(fate(token, state, Some(end)));
+                report(fate(token, state, Some(end)));
             }
         }
     }
 
     /// Takes up to `budget` frames; returns whether there are more.
-    fn tell_received(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> bool {
+    fn report_received(
+        &mut self,
+        budget: usize,
+        report: &mut dyn FnMut(ControllerEvent<'_>),
+    ) -> bool {
         let head = first(self.device.get(at::RX_HEAD));
         if head.wrapping_sub(self.tail) > FIFO {
             self.broken = true;
@@ -324,7 +328,7 @@ impl<D: MappedDevice> MappedController<D> {
             self.tail = self.tail.wrapping_add(1);
             if let Some(frame) = view(start, fd, data) {
                 let stamp = Some(end);
-                tell(ControllerEvent::Received { frame, stamp });
+                report(ControllerEvent::Received { frame, stamp });
             } else {
                 self.broken = true;
             }
@@ -352,12 +356,12 @@ impl<D: MappedDevice> MappedController<D> {
         }
     }
 
-    fn tell_changes(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn report_changes(&mut self, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         let overruns = second(self.device.get(at::RX_HEAD));
         let lost = overruns.wrapping_sub(self.overruns);
         self.overruns = overruns;
         if lost > 0 {
-            tell(ControllerEvent::Overrun {
+            report(ControllerEvent::Overrun {
                 frames: lost,
                 exact: true,
             });
@@ -366,10 +370,10 @@ impl<D: MappedDevice> MappedController<D> {
         let (lost, errors) = (second(rec), first(self.device.get(at::ERRORS)));
         if self.diagnose {
             if lost != self.arbitration_lost {
-                tell(ControllerEvent::ArbitrationLost { bit: None });
+                report(ControllerEvent::ArbitrationLost { bit: None });
             }
             if errors != self.errors {
-                tell(ControllerEvent::BusError(BusError {
+                report(ControllerEvent::BusError(BusError {
                     trouble: ErrorType::Other,
                     place: None,
                     transmitting: self.busy != 0,
@@ -391,7 +395,7 @@ impl<D: MappedDevice> MappedController<D> {
             self.status.tec = 256;
         }
         if self.status.state != before {
-            tell(ControllerEvent::Status(self.status));
+            report(ControllerEvent::Status(self.status));
         }
     }
 }
@@ -565,7 +569,7 @@ impl<D: MappedDevice> Controller for MappedController<D> {
     fn service(
         &mut self,
         budget: usize,
-        tell: &mut dyn FnMut(ControllerEvent<'_>),
+        report: &mut dyn FnMut(ControllerEvent<'_>),
     ) -> Result<bool, ControllerGone> {
         let word = self.device.get(at::CHANGES);
         let changes = second(word);
@@ -573,14 +577,14 @@ impl<D: MappedDevice> Controller for MappedController<D> {
             return Ok(false);
         }
         if word == u64::MAX {
-            return Err(self.gone(tell));
+            return Err(self.gone(report));
         }
-        self.tell_sent(tell);
-        let more = self.status.state.is_some() && self.tell_received(budget, tell);
+        self.report_sent(report);
+        let more = self.status.state.is_some() && self.report_received(budget, report);
         if self.broken {
-            return Err(self.gone(tell));
+            return Err(self.gone(report));
         }
-        self.tell_changes(tell);
+        self.report_changes(report);
         // If there are more frames, the next call looks again.
         self.look = more;
         self.changes = changes;
@@ -614,7 +618,7 @@ impl<D: MappedDevice> Controller for MappedController<D> {
         }
         self.device.recover().map_err(|_| StartError::NoAnswer {
             name: NAME,
-            what: "it does not come back after bus-off",
+            what: "it does not recover from bus-off",
         })
     }
 

@@ -80,7 +80,7 @@ impl fmt::Display for TimingError {
                     (Some(only), None) | (None, Some(only)) => {
                         write!(f, "the nearest is {only} bit/s")
                     }
-                    (None, None) => f.write_str("it can do no whole bit rate"),
+                    (None, None) => f.write_str("it supports no bit rate in whole bit/s"),
                 }
             }
             Self::SamplePoint(point) => write!(

@@ -285,7 +285,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
                 self.books.stored.is_empty(),
                 "received and never handed over"
             );
-            prop_assert!(!self.books.lost, "lost, and nobody said so");
+            prop_assert!(!self.books.lost, "lost, and not reported");
         }
         self.driver.stop();
         self.service(0)?;
@@ -341,7 +341,7 @@ proptest! {
 }
 
 #[test]
-fn a_controller_that_is_unplugged_says_so_once() {
+fn a_controller_that_is_unplugged_reports_it_once() {
     let options = Options {
         fd: false,
         one_shot: false,

@@ -186,7 +186,7 @@ fn classic(id: u32, data: &[u8]) -> Frame {
 }
 
 /// Returns the events of a service, as text.
-fn told(driver: &mut MappedController<Shared>) -> Vec<String> {
+fn take_events(driver: &mut MappedController<Shared>) -> Vec<String> {
     let mut all = Vec::new();
     let result = driver.service(8, &mut |event| {
         all.push(match event {
@@ -209,7 +209,7 @@ fn told(driver: &mut MappedController<Shared>) -> Vec<String> {
 }
 
 #[test]
-fn it_starts_as_it_is_told() {
+fn it_starts_with_the_requested_settings() {
     let filters = [AcceptanceRule {
         id: 0x123,
         mask: 0x7FF,
@@ -234,7 +234,7 @@ fn it_starts_as_it_is_told() {
 }
 
 #[test]
-fn what_is_refused_is_said() {
+fn what_is_refused_is_reported() {
     let (mut driver, module) = started(&StartMode::classic(timing(500_000)));
     module.borrow_mut().refuse = Some(DeviceTrap::Invalid);
     let error = driver
@@ -262,12 +262,15 @@ fn frames_leave_by_three_buffers_and_each_has_one_fate() {
         "Sent { token: 0, stamp: Some(0) }",
         "Failed { token: 1, why: Error }",
     ];
-    assert_eq!(told(&mut driver), expected);
+    assert_eq!(take_events(&mut driver), expected);
     assert_eq!(driver.room(), 2);
     // Stopped with one frame in flight: its fate is reported later.
     driver.stop();
-    assert_eq!(told(&mut driver), ["Failed { token: 2, why: Aborted }"]);
-    assert_eq!(told(&mut driver), [""; 0]);
+    assert_eq!(
+        take_events(&mut driver),
+        ["Failed { token: 2, why: Aborted }"]
+    );
+    assert_eq!(take_events(&mut driver), [""; 0]);
 }
 
 #[test]
@@ -288,15 +291,15 @@ fn what_it_cannot_send_it_refuses() {
 #[test]
 fn states_and_bus_off_and_back() {
     let (mut driver, module) = started(&StartMode::classic(timing(500_000)));
-    assert_eq!(told(&mut driver), [""; 0]);
+    assert_eq!(take_events(&mut driver), [""; 0]);
     module.borrow_mut().state(1, 100, 3);
-    assert_eq!(told(&mut driver), ["Warning 100 3"]);
+    assert_eq!(take_events(&mut driver), ["Warning 100 3"]);
     module.borrow_mut().state(3, 255, 3);
-    assert_eq!(told(&mut driver), ["BusOff 256 3"]);
+    assert_eq!(take_events(&mut driver), ["BusOff 256 3"]);
     let down = driver.transmit(classic(1, &[]).view(), 1);
     assert_eq!(down, Err(ControllerRefusal::Down));
     driver.restart().unwrap();
-    assert_eq!(told(&mut driver), ["Active 0 0"]);
+    assert_eq!(take_events(&mut driver), ["Active 0 0"]);
 }
 
 /// The driver acknowledges the changes that it has seen; with interrupts on, it enables them.
@@ -306,7 +309,7 @@ fn what_was_seen_is_acknowledged() {
     driver.interrupts(true);
     assert_eq!(module.borrow().word(68), 7);
     module.borrow_mut().receive(&classic(5, &[1]), 77);
-    assert_eq!(told(&mut driver), ["received 5 [1] Some(77)"]);
+    assert_eq!(take_events(&mut driver), ["received 5 [1] Some(77)"]);
     let module = module.borrow();
     assert_eq!((module.word(72), module.word(64)), (module.word(4), 1));
 }
@@ -322,10 +325,10 @@ fn nonsense_in_the_page_is_no_frame() {
         module.borrow_mut().receive(&classic(5, &[1]), 77);
         module.borrow_mut().write(first_id, id);
         module.borrow_mut().write(head, frames);
-        let mut said = Vec::new();
-        let answer = driver.service(9, &mut |event| said.push(format!("{event:?}")));
+        let mut output = Vec::new();
+        let answer = driver.service(9, &mut |event| output.push(format!("{event:?}")));
         assert!(answer.is_err(), "{what}");
-        assert_eq!(said, ["Failed { token: 7, why: Gone }"], "{what}");
+        assert_eq!(output, ["Failed { token: 7, why: Gone }"], "{what}");
     }
 }
 
@@ -341,12 +344,12 @@ fn frames_from_before_several_starts_are_answered() {
     driver.transmit(classic(1, &[]).view(), 8).unwrap();
     driver.start(&mode).unwrap();
     driver.stop();
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     let _ = driver.service(9, &mut |event| match event {
-        ControllerEvent::Failed { token, .. } => said.push(token),
+        ControllerEvent::Failed { token, .. } => output.push(token),
         other => panic!("{other:?}"),
     });
-    assert_eq!((said, driver.room()), (vec![7, 8], 3));
+    assert_eq!((output, driver.room()), (vec![7, 8], 3));
 }
 
 /// Frames that went in and have not come out again.

@@ -147,7 +147,7 @@ fn accounts(summary: &DemoSummary) -> Vec<FrameAccount> {
     for PortRow { name, count, .. } in &summary.gateway.ports {
         let fates = Fate::ALL
             .iter()
-            .map(|&fate| (fate.words().to_owned(), count.fates.of(fate)));
+            .map(|&fate| (fate.words().to_owned(), count.fates.get(fate)));
         accounts.push(FrameAccount {
             title: format!("frames received from {name}"),
             total: count.received,
@@ -158,7 +158,7 @@ fn accounts(summary: &DemoSummary) -> Vec<FrameAccount> {
             title: format!("copies for {name}"),
             total: count.copies.offered,
             parts: outcomes
-                .map(|counter| part(counter.words, counter.of(count)))
+                .map(|counter| part(counter.words, counter.get(count)))
                 .collect(),
         });
     }

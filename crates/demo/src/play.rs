@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_fails_is_told_once() {
+    fn a_port_that_fails_is_reported_once() {
         let text = "[ports.engine]\nkind = 'bus'\n[ports.body]\nkind = 'bus'\n\
                     [[routes]]\nfrom = 'engine'\nto = 'body'\n";
         let (config, _) =

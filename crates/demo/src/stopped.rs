@@ -62,7 +62,7 @@ impl StoppedCopies {
     ];
 
     /// Counts records of one route. Those that were delivered are not included.
-    pub(crate) fn of<'r>(records: impl Iterator<Item = &'r FrameRecord>) -> Self {
+    pub(crate) fn count<'r>(records: impl Iterator<Item = &'r FrameRecord>) -> Self {
         let mut all = Self::default();
         for record in records.filter(|record| record.status != Status::Delivered) {
             // The last reason is that of all others.

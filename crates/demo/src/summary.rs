@@ -188,7 +188,7 @@ impl DemoSummary {
                 taken: snapshot.routes.get(i).map_or(0, |r| r.count.taken),
                 out,
                 dropped: all - out,
-                stopped: StoppedCopies::of(of_route()),
+                stopped: StoppedCopies::count(of_route()),
                 latency_ns: quantiles(of_route().filter_map(FrameRecord::latency)),
             }
         });
@@ -319,7 +319,7 @@ impl DemoSummary {
             .gateway
             .ports
             .iter()
-            .map(|p| p.count.fates.of(Fate::NoRoute))
+            .map(|p| p.count.fates.get(Fate::NoRoute))
             .sum();
         same(
             "frames without a route = records without a route",
@@ -331,11 +331,7 @@ impl DemoSummary {
             played.recorder.disagreements,
             0,
         );
-        same(
-            "pairs that the matcher is mistaken about",
-            self.tester.mistaken,
-            0,
-        );
+        same("wrong pairs of the matcher", self.tester.mistaken, 0);
         found
     }
 

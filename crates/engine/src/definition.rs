@@ -19,7 +19,7 @@ pub struct CounterDefinition {
     pub column: Option<&'static str>,
     /// A phrase that follows the number in lists of outcomes and losses.
     pub words: &'static str,
-    /// What the counted frames have in common.
+    /// The common property of the counted frames.
     pub role: CounterRole,
     /// Whether it counts errors: error frames, and input that is not a frame.
     pub is_error: bool,
@@ -28,7 +28,7 @@ pub struct CounterDefinition {
     on_purpose: fn(&PortCount) -> u64,
 }
 
-/// What the frames of a counter have in common.
+/// The common property of the frames of a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CounterRole {
     /// An event, or frames of which other counters have the outcome.
@@ -115,7 +115,7 @@ impl CounterDefinition {
 
     /// Returns its number at this port.
     #[must_use]
-    pub fn of(&self, port: &PortCount) -> u64 {
+    pub fn get(&self, port: &PortCount) -> u64 {
         (self.read)(port)
     }
 
@@ -124,7 +124,7 @@ impl CounterDefinition {
     #[must_use]
     pub fn losses(&self, port: &PortCount) -> u64 {
         if self.role == CounterRole::Lost {
-            self.of(port).saturating_sub((self.on_purpose)(port))
+            self.get(port).saturating_sub((self.on_purpose)(port))
         } else {
             0
         }

@@ -190,7 +190,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                     tx.in_service = true;
                     tx.failure = None;
                     // If the failure was not reported, its end is not reported either.
-                    tx.recovered = core::mem::replace(&mut tx.told, false);
+                    tx.recovered = core::mem::replace(&mut tx.announced, false);
                     self.events |= tx.recovered;
                 }
                 Some(_) => self.retrying = true,
@@ -235,7 +235,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let halves = self.setup.rx.iter_mut().zip(&mut self.setup.tx);
         for ((rx, tx), port) in halves.zip(&self.setup.layout.ports) {
             if let Some(why) = &tx.failure {
-                if !core::mem::replace(&mut tx.told, true) {
+                if !core::mem::replace(&mut tx.announced, true) {
                     tell(PortEvent::Failed { port, why });
                 }
                 continue;

@@ -41,10 +41,10 @@ pub enum EngineError {
         ports: usize,
     },
     /// Two ports or two routes have the same name.
-    #[error("the name \"{0}\" is used twice: counters could not tell the two apart")]
+    #[error("the name \"{0}\" is used twice: counters need different names")]
     NameTwice(String),
     /// A change keeps a port that does not exist.
-    #[error("there is no port \"{0}\" that could be kept")]
+    #[error("there is no port \"{0}\" to keep")]
     NotThere(String),
     /// A change was made for another state of the engine.
     #[error("the change was made for another layout than the one that runs: make it again")]

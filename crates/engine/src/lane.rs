@@ -65,7 +65,7 @@ pub(crate) struct CountedTransmitter<T> {
     pub(crate) copies: CopyCounters,
     pub(crate) failure: Option<Arc<str>>,
     /// The failure was reported as an event.
-    pub(crate) told: bool,
+    pub(crate) announced: bool,
     /// The time at which a failed port is tried again: [`Transmit::retry_at`].
     pub(crate) retry_at: Option<Nanos>,
     /// It is in service again, and this was not reported as an event yet.
@@ -110,7 +110,7 @@ impl<R: Receive, T: Transmit> PortHalves<R, T> {
                 held: 0,
                 copies: CopyCounters::default(),
                 failure: None,
-                told: false,
+                announced: false,
                 retry_at: None,
                 recovered: false,
                 past: PortCount::default(),

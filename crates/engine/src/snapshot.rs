@@ -122,7 +122,7 @@ impl CounterSnapshot {
     /// Returns the number of frames with one fate, of all ports since the start.
     #[must_use]
     pub fn frames(&self, fate: Fate) -> u128 {
-        self.port_sum(|port| port.fates.of(fate).into())
+        self.port_sum(|port| port.fates.get(fate).into())
     }
 
     pub(crate) fn all_ports(&self) -> impl Iterator<Item = (&str, &PortCount)> {
@@ -233,7 +233,7 @@ impl CounterSnapshot {
                 ),
                 Fate::Stopped(why) => (
                     "more frames than routes stopped",
-                    self.route_sum(|r| r.stopped.of(why).into()),
+                    self.route_sum(|r| r.stopped.get(why).into()),
                 ),
                 Fate::NoRoute => continue,
             };

@@ -42,7 +42,7 @@ impl<K: FateReason, const N: usize> FateTally<K, N> {
 
     /// Returns the number of frames of one reason.
     #[must_use]
-    pub fn of(&self, why: K) -> u64 {
+    pub fn get(&self, why: K) -> u64 {
         self.numbers.get(why.index()).copied().unwrap_or(0)
     }
 

@@ -143,7 +143,7 @@ fn a_frame_allocates_nothing() {
     snapshot.check().unwrap();
     let count = snapshot.route("r").unwrap();
     assert!(
-        count.stopped.of(StopReason::RateLimit) > 0
+        count.stopped.get(StopReason::RateLimit) > 0
             && count.copies.refused > 0
             && count.copies.accepted > 0
     );

@@ -39,7 +39,7 @@ scenarios! {
     }
 
     /// After a reload, ports get the set of frames that are of use.
-    fn a_reload_tells_ports_their_interest() {
+    fn a_reload_reports_ports_their_interest() {
         let mut routes = all(vec![route("r", &[0], &[1])]);
         let (mut engine, handles) = engine(PORTS, &routes);
         routes.routes[0].from = vec![PortId(2)];
@@ -53,7 +53,7 @@ scenarios! {
     }
 
     /// The halves of a removed port are dropped when it is closed, not before.
-    fn a_removed_port_is_closed_by_whoever_closes_it() {
+    fn a_removed_port_is_closed_by_the_caller() {
         let routes = all(vec![route("r", &[0], &[1])]);
         let (mut engine, handles) = engine(PORTS, &routes);
         let table = Arc::new(RoutingTable::compile(&routes, PORTS).unwrap());
@@ -96,7 +96,7 @@ scenarios! {
     }
 
     /// A removed port that fails returns an error from its flush, and holds nothing any more.
-    fn a_removed_port_that_fails_says_so() {
+    fn a_removed_port_that_fails_is_reported() {
         let routes = all(vec![route("r", &[0], &[3])]);
         let (mut engine, handles) = engine(PORTS, &routes);
         handles[3].inside().room = 0;

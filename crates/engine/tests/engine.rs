@@ -219,10 +219,10 @@ scenarios! {
         );
     }
 
-    fn what_a_port_wants_said_at_once_is_told_once() {
+    fn what_a_port_wants_reported_at_once_is_reported_once() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
         ports[0].inside().alarms = vec!["second".into(), "first".into()];
-        let told = |engine: &mut Engine| {
+        let reported = |engine: &mut Engine| {
             let mut all = Vec::new();
             engine.events(|event| match event {
                 PortEvent::Alarm { port, what } => all.push(format!("{port}: {what}")),
@@ -230,8 +230,8 @@ scenarios! {
             });
             all
         };
-        assert_eq!(told(&mut engine), ["p0: first", "p0: second"]);
-        assert_eq!(told(&mut engine), [""; 0]);
+        assert_eq!(reported(&mut engine), ["p0: first", "p0: second"]);
+        assert_eq!(reported(&mut engine), [""; 0]);
     }
 
     /// A port that returns a time for a retry is in service again then, and frames that it could
@@ -242,12 +242,12 @@ scenarios! {
         ports[1].inside().retry_at = Some(10);
         ports[0].feed(0..1);
         engine.step(1);
-        let told = |engine: &mut Engine| {
+        let reported = |engine: &mut Engine| {
             let mut all = Vec::new();
             engine.events(|event| all.push(format!("{event:?}")));
             all.join("")
         };
-        assert!(told(&mut engine).contains("Failed"));
+        assert!(reported(&mut engine).contains("Failed"));
         ports[0].feed(1..3);
         let step = engine.step(9);
         assert!(step.deadline.is_some_and(|at| at <= 10) && !step.events);
@@ -255,8 +255,8 @@ scenarios! {
         ports[1].inside().flush_fails = false;
         ports[0].feed(3..4);
         assert!(engine.step(10).events);
-        assert!(told(&mut engine).contains("Recovered"));
-        assert_eq!(told(&mut engine), "");
+        assert!(reported(&mut engine).contains("Recovered"));
+        assert_eq!(reported(&mut engine), "");
         let snapshot = engine.snapshot();
         snapshot.check().unwrap();
         let port = snapshot.port("p1").unwrap();
@@ -267,52 +267,52 @@ scenarios! {
     }
 
     /// A failure is reported once by the engine, and in the step's report.
-    fn a_failure_is_told_once() {
+    fn a_failure_is_reported_once() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
         assert!(!engine.step(0).events);
         ports[1].inside().flush_fails = true;
         ports[0].feed(0..1);
         assert!(engine.step(1).events);
-        let mut told = 0;
+        let mut reported = 0;
         for _ in 0..2 {
             engine.events(|event| {
-                told += 1;
+                reported += 1;
                 assert_eq!(event, PortEvent::Failed { port: "p1", why: "the driver is gone" });
             });
         }
-        assert_eq!(told, 1);
+        assert_eq!(reported, 1);
         assert!(!engine.step(2).events);
     }
 
     /// Changes of an interface between two calls are one event; a reported change is not reported
     /// again.
-    fn a_link_that_changes_is_told_once_with_its_last_state() {
+    fn a_link_that_changes_is_reported_once_with_its_last_state() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
-        let told = |engine: &mut Engine| {
-            let mut told = Vec::new();
+        let reported = |engine: &mut Engine| {
+            let mut reported = Vec::new();
             engine.events(|event| match event {
-                PortEvent::Link { port, before, now } => told.push((port.to_owned(), before, now)),
+                PortEvent::Link { port, before, now } => reported.push((port.to_owned(), before, now)),
                 other => panic!("{other:?}"),
             });
-            told
+            reported
         };
         let set = |link, news| {
             let mut inside = ports[1].inside();
             (inside.link, inside.news) = (link, news);
         };
-        assert_eq!(told(&mut engine), []);
+        assert_eq!(reported(&mut engine), []);
         set(LinkState::Down, true);
         engine.step(0);
         set(LinkState::BusOff, true);
         assert!(engine.step(1).events);
         set(LinkState::BusOff, false);
         let name = || "p1".to_owned();
-        assert_eq!(told(&mut engine), [(name(), LinkState::Up, LinkState::BusOff)]);
+        assert_eq!(reported(&mut engine), [(name(), LinkState::Up, LinkState::BusOff)]);
         assert!(!engine.step(2).events);
         set(LinkState::Up, true);
         assert!(engine.step(3).events);
-        assert_eq!(told(&mut engine), [(name(), LinkState::BusOff, LinkState::Up)]);
-        assert_eq!(told(&mut engine), []);
+        assert_eq!(reported(&mut engine), [(name(), LinkState::BusOff, LinkState::Up)]);
+        assert_eq!(reported(&mut engine), []);
     }
 
     fn a_port_that_fails_while_receiving_loses_no_frame_that_it_handed_over() {

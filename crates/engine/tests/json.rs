@@ -64,7 +64,7 @@ fn a_tally_needs_every_key_once_and_passes_over_others() {
         .collect();
     let all = stops(&format!("{{\"other\":[7],{}}}", keys.join(","))).unwrap();
     assert_eq!(all, Stops::from([1, 2, 3, 4, 5, 6, 7, 8]));
-    assert_eq!((all.of(StopReason::TooLong), all.total()), (4, 36));
+    assert_eq!((all.get(StopReason::TooLong), all.total()), (4, 36));
     let missing = stops(&format!("{{{}}}", keys[1..].join(","))).unwrap_err();
     assert!(
         missing.to_string().contains(StopReason::DropRule.key()),

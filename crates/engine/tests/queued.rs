@@ -243,7 +243,7 @@ proptest! {
 }
 
 #[test]
-fn the_next_to_expire_says_when() {
+fn the_next_to_expire_states_when() {
     let (mut queue, handle) = queued(rules(
         QueueOrder::Priority,
         WhenFull::Refuse,

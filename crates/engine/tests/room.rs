@@ -50,7 +50,7 @@ fn a_port_that_can_wait_is_not_waited_for_while_its_destination_is_full() {
 }
 
 #[test]
-fn nobody_waits_for_a_destination_that_is_down_or_has_failed() {
+fn no_port_waits_for_a_destination_that_is_down_or_has_failed() {
     let (mut engine, ports) = engine(2, &[0], &all(vec![route("r", &[0], &[1])]));
     assert!(!engine.leads_nowhere());
     ports[1].inside().queue = 1;
@@ -69,7 +69,7 @@ fn nobody_waits_for_a_destination_that_is_down_or_has_failed() {
 }
 
 #[test]
-fn a_queue_smaller_than_the_copies_of_one_frame_stops_nobody() {
+fn a_queue_smaller_than_the_copies_of_one_frame_stops_no_other() {
     let routes = all(vec![
         route("a", &[0], &[1]),
         route("b", &[0], &[1]),
@@ -128,7 +128,7 @@ fn a_destination_that_makes_wait_is_waited_for_by_live_ports_too() {
 }
 
 #[test]
-fn without_that_live_ports_wait_for_nobody() {
+fn without_that_live_ports_wait_for_no_destination() {
     for (when_full, refused, displaced) in
         [(WhenFull::Refuse, 35, 0), (WhenFull::DropOldest, 0, 35)]
     {

@@ -25,8 +25,8 @@ global_asm!(
 );
 
 extern "C" fn main() -> ! {
-    let scenarios = super::run(|name| say(format_args!("{name}\n")));
-    say(format_args!(
+    let scenarios = super::run(|name| print(format_args!("{name}\n")));
+    print(format_args!(
         "{scenarios} scenarios passed without an operating system\n"
     ));
     exit(0)
@@ -34,7 +34,7 @@ extern "C" fn main() -> ! {
 
 #[panic_handler]
 fn panicked(info: &PanicInfo<'_>) -> ! {
-    say(format_args!("{info}\n"));
+    print(format_args!("{info}\n"));
     exit(101)
 }
 
@@ -50,7 +50,7 @@ impl Write for Out {
     }
 }
 
-fn say(what: fmt::Arguments<'_>) {
+fn print(what: fmt::Arguments<'_>) {
     // `Out` never fails.
     let _ = Out.write_fmt(what);
 }

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_round_up_to_what_a_dlc_can_say() {
+    fn lengths_round_up_to_what_a_dlc_can_state() {
         assert_eq!(fd_padded(0), 0);
         assert_eq!(fd_padded(8), 8);
         assert_eq!(fd_padded(9), 12);

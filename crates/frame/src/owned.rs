@@ -171,7 +171,7 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
-    fn every_length_is_padded_to_the_next_that_a_dlc_can_say() {
+    fn every_length_is_padded_to_the_next_that_a_dlc_can_state() {
         let id = CanId::from_raw(0x123);
         // ISO 11898-1, table of DLC values.
         let lengths = [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64];

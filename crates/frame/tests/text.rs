@@ -116,7 +116,7 @@ fn error_frames() {
 }
 
 #[test]
-fn what_is_wrong_with_a_frame_is_said_exactly() {
+fn what_is_wrong_with_a_frame_is_reported_exactly() {
     use ExpectedText as E;
     use FoundText::{Byte, End, Number};
     let eight = "1122334455667788";
@@ -260,7 +260,7 @@ fn log_lines() {
 }
 
 #[test]
-fn what_is_wrong_with_a_line_is_said_exactly() {
+fn what_is_wrong_with_a_line_is_reported_exactly() {
     use ExpectedText as E;
     use FoundText::{Byte, End, Number};
     for (line, column, expected, found) in [

@@ -57,7 +57,7 @@ fn a_remote_frame_has_no_data_bits() {
 }
 
 #[test]
-fn lengths_that_no_dlc_says_are_padded_with_zeros() {
+fn lengths_that_no_dlc_states_are_padded_with_zeros() {
     assert_eq!(
         length(&format!("123##1{}", "5A".repeat(33))),
         length(&format!("123##1{}{}", "5A".repeat(33), "00".repeat(15)))

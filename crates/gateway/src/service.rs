@@ -70,9 +70,9 @@ impl ServiceContext {
 /// The reason why the service manager could not be notified.
 #[derive(thiserror::Error, Debug)]
 #[error(
-    "NOTIFY_SOCKET is {:?}, and telling the service manager there failed ({source})", .socket.display()
+    "NOTIFY_SOCKET is {:?}, and notifying the service manager there failed ({source})", .socket.display()
 )]
-pub(crate) struct NotTold {
+pub(crate) struct NotNotified {
     socket: OsString,
     source: io::Error,
 }
@@ -80,7 +80,7 @@ pub(crate) struct NotTold {
 /// The connection to the service manager. Without a manager, the notifications are dropped.
 #[derive(Default)]
 pub(crate) struct ServiceManager {
-    told: Option<SentStates>,
+    states: Option<SentStates>,
     /// A remark that is added to each status until it is replaced: that the last reload was
     /// refused.
     pub(crate) remark: &'static str,
@@ -94,16 +94,16 @@ struct SentStates {
 }
 
 impl ServiceManager {
-    pub(crate) fn of(service: Option<&ServiceContext>) -> Result<Self, NotTold> {
+    pub(crate) fn new(service: Option<&ServiceContext>) -> Result<Self, NotNotified> {
         let Some(service) = service else {
             return Ok(Self::default());
         };
-        let socket = service.connect().map_err(|source| NotTold {
+        let socket = service.connect().map_err(|source| NotNotified {
             socket: service.socket.clone(),
             source,
         })?;
         Ok(Self {
-            told: Some(SentStates {
+            states: Some(SentStates {
                 service: service.clone(),
                 socket,
                 next: None,
@@ -114,47 +114,47 @@ impl ServiceManager {
 
     /// Returns whether there is a service manager.
     pub(crate) const fn listens(&self) -> bool {
-        self.told.is_some()
+        self.states.is_some()
     }
 
     /// Reports that all is in place, at the start or after a reload. From now on the worker is
     /// watched.
-    pub(crate) fn ready(&mut self, status: &str) -> Result<(), NotTold> {
+    pub(crate) fn ready(&mut self, status: &str) -> Result<(), NotNotified> {
         self.beat_later();
-        self.tell(&["READY=1", &status_line(status)])
+        self.notify(&["READY=1", &status_line(status)])
     }
 
     /// Reports that a reload starts.
-    pub(crate) fn reloading(&self) -> Result<(), NotTold> {
+    pub(crate) fn reloading(&self) -> Result<(), NotNotified> {
         // The manager compares this time with the moment at which it requested the reload
         // (CLOCK_MONOTONIC).
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
         let time = format!("MONOTONIC_USEC={microseconds}");
-        self.tell(&["RELOADING=1", &time, &status_line("reading the file again")])
+        self.notify(&["RELOADING=1", &time, &status_line("reading the file again")])
     }
 
     /// Reports that the gateway starts to shut down.
-    pub(crate) fn stopping(&self) -> Result<(), NotTold> {
-        self.tell(&["STOPPING=1", &status_line("sending what is held")])
+    pub(crate) fn stopping(&self) -> Result<(), NotNotified> {
+        self.notify(&["STOPPING=1", &status_line("sending what is held")])
     }
 
     /// Reports that the worker is alive: it has just answered.
-    pub(crate) fn alive(&mut self, status: &str) -> Result<(), NotTold> {
+    pub(crate) fn alive(&mut self, status: &str) -> Result<(), NotNotified> {
         self.beat_later();
-        self.tell(&["WATCHDOG=1", &status_line(status)])
+        self.notify(&["WATCHDOG=1", &status_line(status)])
     }
 
     /// Reports that the worker has not answered. Without a sign of life the manager ends the
     /// process when its time is up.
-    pub(crate) fn silent(&mut self) -> Result<(), NotTold> {
+    pub(crate) fn silent(&mut self) -> Result<(), NotNotified> {
         self.beat_later();
-        self.tell(&[&status_line("the worker does not answer")])
+        self.notify(&[&status_line("the worker does not answer")])
     }
 
     /// Returns the time at which the worker must be asked whether it is alive.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.told.as_ref()?.next
+        self.states.as_ref()?.next
     }
 
     /// Returns the time that the worker may take to answer.
@@ -165,32 +165,35 @@ impl ServiceManager {
     /// Returns a sender for another thread, which gives signs of life while this thread is at work;
     /// `None` if the manager does not watch.
     pub(crate) fn pulse(&self) -> Option<WatchdogPulse> {
-        let told = self.told.as_ref().filter(|told| told.next.is_some())?;
+        let states = self
+            .states
+            .as_ref()
+            .filter(|states| states.next.is_some())?;
         Some(WatchdogPulse {
-            socket: told.socket.try_clone().ok()?,
+            socket: states.socket.try_clone().ok()?,
             interval: self.interval()?,
             patience: self.patience(),
         })
     }
 
     fn interval(&self) -> Option<Duration> {
-        Some(self.told.as_ref()?.service.watchdog? / BEATS)
+        Some(self.states.as_ref()?.service.watchdog? / BEATS)
     }
 
     fn beat_later(&mut self) {
         let next = self.interval().map(|time| Instant::now() + time);
-        if let Some(told) = &mut self.told {
-            told.next = next;
+        if let Some(states) = &mut self.states {
+            states.next = next;
         }
     }
 
-    fn tell(&self, lines: &[&str]) -> Result<(), NotTold> {
-        let Some(told) = &self.told else {
+    fn notify(&self, lines: &[&str]) -> Result<(), NotNotified> {
+        let Some(states) = &self.states else {
             return Ok(());
         };
-        let sent = told.socket.send(lines.join("\n").as_bytes());
-        sent.map(drop).map_err(|source| NotTold {
-            socket: told.service.socket.clone(),
+        let sent = states.socket.send(lines.join("\n").as_bytes());
+        sent.map(drop).map_err(|source| NotNotified {
+            socket: states.service.socket.clone(),
             source,
         })
     }
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_who_waits_and_for_how_long() {
+    fn the_environment_states_who_waits_and_for_how_long() {
         assert_eq!(ServiceContext::from(environment(&[]), 7), None);
         assert_eq!(
             ServiceContext::from(environment(&[("NOTIFY_SOCKET", "")]), 7),
@@ -264,7 +267,7 @@ mod tests {
         }
     }
 
-    fn heard(socket: &UnixDatagram) -> String {
+    fn received(socket: &UnixDatagram) -> String {
         let mut bytes = [0; 4096];
         let n = socket.recv(&mut bytes).unwrap();
         String::from_utf8(bytes[..n].to_vec()).unwrap()
@@ -276,24 +279,24 @@ mod tests {
             socket: address.to_owned(),
             watchdog: Some(Duration::from_secs(30)),
         };
-        let mut manager = ServiceManager::of(Some(&service)).unwrap();
-        assert_eq!(manager.deadline(), None, "nobody is watched before ready");
+        let mut manager = ServiceManager::new(Some(&service)).unwrap();
+        assert_eq!(manager.deadline(), None, "no heartbeat before ready");
         let before = Instant::now();
         manager.ready("2 ports\nREADY=0").unwrap();
-        assert_eq!(heard(socket), "READY=1\nSTATUS=2 ports READY=0");
+        assert_eq!(received(socket), "READY=1\nSTATUS=2 ports READY=0");
         let next = manager.deadline().unwrap().duration_since(before);
         assert!(next >= Duration::from_secs(10) && manager.patience() == Duration::from_secs(5));
         manager.reloading().unwrap();
-        let text = heard(socket);
+        let text = received(socket);
         let time = text.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap();
         let (time, _) = time.split_once('\n').unwrap();
         assert!(time.parse::<u64>().unwrap() > 0);
         manager.alive("x").unwrap();
-        assert_eq!(heard(socket), "WATCHDOG=1\nSTATUS=x");
+        assert_eq!(received(socket), "WATCHDOG=1\nSTATUS=x");
         manager.silent().unwrap();
-        assert_eq!(heard(socket), "STATUS=the worker does not answer");
+        assert_eq!(received(socket), "STATUS=the worker does not answer");
         manager.stopping().unwrap();
-        assert!(heard(socket).starts_with("STOPPING=1\n"));
+        assert!(received(socket).starts_with("STOPPING=1\n"));
     }
 
     #[test]
@@ -308,21 +311,21 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_listens_is_said() {
+    fn a_socket_without_a_listener_is_reported() {
         for socket in ["relative/path", "/no/such/socket", "vsock:2:1"] {
             let service = ServiceContext {
                 socket: socket.into(),
                 watchdog: None,
             };
-            let why = ServiceManager::of(Some(&service))
+            let why = ServiceManager::new(Some(&service))
                 .err()
                 .unwrap()
                 .to_string();
             assert!(why.contains(socket), "{why}");
         }
-        let mut nobody = ServiceManager::of(None).unwrap();
-        nobody.ready("x").unwrap();
-        assert_eq!(nobody.deadline(), None);
+        let mut unmanaged = ServiceManager::new(None).unwrap();
+        unmanaged.ready("x").unwrap();
+        assert_eq!(unmanaged.deadline(), None);
     }
 
     #[test]
@@ -334,7 +337,7 @@ mod tests {
             socket: path.into(),
             watchdog: None,
         };
-        let manager = ServiceManager::of(Some(&service)).unwrap();
+        let manager = ServiceManager::new(Some(&service)).unwrap();
         let full = (0..10_000).any(|_| manager.stopping().is_err());
         assert!(full, "its queue has no end");
     }

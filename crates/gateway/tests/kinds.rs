@@ -277,12 +277,12 @@ fn beside_a_port_that_is_never_waited_for_time_goes_on() {
         write.display()
     );
     let source = with_socket(&text, folder.path());
-    let (told, ended) = std::sync::mpsc::channel();
+    let (reported, ended) = std::sync::mpsc::channel();
     let options = options(folder.path());
     std::thread::spawn(move || {
         let (config, _) = load(&source, &kinds()).unwrap();
         let summary = run(config, &kinds(), &options, &|_| ()).unwrap();
-        told.send(summary.stats.process).unwrap();
+        reported.send(summary.stats.process).unwrap();
     });
     // Only a run that hangs takes this long.
     let process = ended

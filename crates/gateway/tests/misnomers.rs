@@ -23,11 +23,11 @@ fn reported(text: &str) -> Vec<(String, String)> {
 /// Checks that the file has one mistake: this word, with this text in its hint.
 fn one(text: &str, word: &str, hint: &str) {
     let all = reported(text);
-    let [(at, said)] = all.as_slice() else {
+    let [(at, notices)] = all.as_slice() else {
         panic!("{text}\n{all:?}");
     };
     assert_eq!(at, word, "{text}");
-    assert!(said.contains(hint), "{text}\n{said}");
+    assert!(notices.contains(hint), "{text}\n{notices}");
 }
 
 #[test]

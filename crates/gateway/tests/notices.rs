@@ -46,7 +46,7 @@ where
     let mine = Arc::clone(&heard);
     let summary = std::thread::scope(|scope| {
         let run = scope.spawn(move || {
-            let listener = |said: &LoggedNotice| mine.lock().unwrap().push(said.clone());
+            let listener = |notices: &LoggedNotice| mine.lock().unwrap().push(notices.clone());
             supervise(&mut site, first, &options, &listener).unwrap()
         });
         let is_ready = || {
@@ -68,11 +68,11 @@ where
 }
 
 fn events(heard: &[LoggedNotice]) -> Vec<&'static str> {
-    heard.iter().map(|said| said.notice.event()).collect()
+    heard.iter().map(|notices| notices.notice.event()).collect()
 }
 
 #[test]
-fn a_life_is_told_from_ready_to_the_end() {
+fn a_life_is_reported_from_ready_to_the_end() {
     let routes = all(vec![route("r", &[0], &[1]), route("gone", &[1], &[0])]);
     let first = plan(&[("a", 0), ("b", 0)], routes);
     let next = Arc::new(Mutex::new(Ok(first.clone())));
@@ -222,7 +222,7 @@ impl PlanSource for FlappingSite {
 }
 
 #[test]
-fn a_link_that_flaps_floods_nobody_and_its_last_state_is_told() {
+fn a_link_that_flaps_floods_no_other_and_its_last_state_is_reported() {
     const FLAPS: u64 = 20_000;
     let first = plan(&[("a", 0)], all(vec![]));
     let (_, heard) = run(FlappingSite(FLAPS), first, &["a"], |_| ());
@@ -243,11 +243,11 @@ fn a_link_that_flaps_floods_nobody_and_its_last_state_is_told() {
     };
     assert_eq!((&**port, interface.as_deref()), ("a", Some("can7")));
     assert_eq!(*now, LinkState::BusOff);
-    assert!(links.iter().map(|said| said.more).sum::<u64>() > 0);
+    assert!(links.iter().map(|notices| notices.more).sum::<u64>() > 0);
 }
 
 #[test]
-fn a_port_that_fails_is_told_once_with_its_reason() {
+fn a_port_that_fails_is_reported_once_with_its_reason() {
     let first = plan(&[("a", 0), ("b", 0)], all(vec![route("r", &[0], &[1])]));
     let outside = Outside::default();
     let site = WireSite {

@@ -91,8 +91,8 @@ fn the_gateway() {
         signals: true,
         ..RunOptions::default()
     };
-    match run(config, &PortKinds::standard(), &options, &|said| {
-        eprintln!("{}", said.notice);
+    match run(config, &PortKinds::standard(), &options, &|notices| {
+        eprintln!("{}", notices.notice);
     }) {
         Ok(summary) => {
             summary.stats.process.check().unwrap();
@@ -366,7 +366,7 @@ fn the_end_waits_for_frames_on_a_bus() {
 
 /// SIGPIPE must not end the gateway when a client disconnects before it has read its answer.
 #[test]
-fn a_client_that_goes_away_harms_nobody() {
+fn a_client_that_goes_away_harms_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let gateway = start(folder.path(), ONE);
     for _ in 0..20 {

@@ -30,7 +30,10 @@ mod tests {
         let cause = std::fmt::Error.to_string();
         let text = with_causes(&OuterError("it failed", std::fmt::Error));
         assert_eq!(text, format!("it failed: {cause}"));
-        let told: &'static str = Box::leak(format!("it failed ({cause})").into_boxed_str());
-        assert_eq!(with_causes(&OuterError(told, std::fmt::Error)), told);
+        let reported: &'static str = Box::leak(format!("it failed ({cause})").into_boxed_str());
+        assert_eq!(
+            with_causes(&OuterError(reported, std::fmt::Error)),
+            reported
+        );
     }
 }

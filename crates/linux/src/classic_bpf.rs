@@ -40,7 +40,7 @@ pub struct ClassicInstruction {
 const _: () = assert!(size_of::<ClassicInstruction>() == size_of::<libc::sock_filter>());
 
 impl ClassicInstruction {
-    const fn of(code: u32, k: u32) -> Self {
+    const fn new(code: u32, k: u32) -> Self {
         Self {
             code: code as u16,
             jt: 0,
@@ -53,37 +53,37 @@ impl ClassicInstruction {
     /// data in the machine's byte order, where `place` is one of the constants above.
     #[must_use]
     pub const fn load(place: u32) -> Self {
-        Self::of(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, place)
+        Self::new(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, place)
     }
 
     /// Returns the load: A = the byte at offset `place`.
     #[must_use]
     pub const fn load_byte(place: u32) -> Self {
-        Self::of(libc::BPF_LD | libc::BPF_B | libc::BPF_ABS, place)
+        Self::new(libc::BPF_LD | libc::BPF_B | libc::BPF_ABS, place)
     }
 
     /// Returns the operation: A &= `mask`.
     #[must_use]
     pub const fn and(mask: u32) -> Self {
-        Self::of(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask)
+        Self::new(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask)
     }
 
     /// Returns the store: scratch memory at `place` (0 to 15) = A.
     #[must_use]
     pub const fn store(place: u32) -> Self {
-        Self::of(libc::BPF_ST, place)
+        Self::new(libc::BPF_ST, place)
     }
 
     /// Returns the load: A = scratch memory at `place` (0 to 15).
     #[must_use]
     pub const fn recall(place: u32) -> Self {
-        Self::of(libc::BPF_LD | libc::BPF_W | libc::BPF_MEM, place)
+        Self::new(libc::BPF_LD | libc::BPF_W | libc::BPF_MEM, place)
     }
 
     /// Returns a jump that skips `jt` instructions where A == `k`, else `jf`.
     #[must_use]
     pub const fn jump_equal(k: u32, jt: u8, jf: u8) -> Self {
-        let mut jump = Self::of(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k);
+        let mut jump = Self::new(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k);
         jump.jt = jt;
         jump.jf = jf;
         jump
@@ -92,7 +92,7 @@ impl ClassicInstruction {
     /// Returns a jump that skips `jt` instructions where A & `k` is not 0, else `jf`.
     #[must_use]
     pub const fn jump_any(k: u32, jt: u8, jf: u8) -> Self {
-        let mut jump = Self::of(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, k);
+        let mut jump = Self::new(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, k);
         jump.jt = jt;
         jump.jf = jf;
         jump
@@ -101,13 +101,13 @@ impl ClassicInstruction {
     /// Returns a jump that skips `distance` instructions.
     #[must_use]
     pub const fn jump(distance: u32) -> Self {
-        Self::of(libc::BPF_JMP | libc::BPF_JA, distance)
+        Self::new(libc::BPF_JMP | libc::BPF_JA, distance)
     }
 
     /// Returns the end of a program: it keeps this many bytes of the packet; 0 drops it.
     #[must_use]
     pub const fn keep(bytes: u32) -> Self {
-        Self::of(libc::BPF_RET | libc::BPF_K, bytes)
+        Self::new(libc::BPF_RET | libc::BPF_K, bytes)
     }
 }
 

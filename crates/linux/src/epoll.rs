@@ -74,7 +74,7 @@ impl AsFd for Epoll {
 
 impl EpollFile {
     /// Passes the file to the kernel. An event's data is the descriptor's number.
-    fn tell(&self, set: &OwnedFd, what: libc::c_int) -> Result<()> {
+    fn register(&self, set: &OwnedFd, what: libc::c_int) -> Result<()> {
         control(set, what, self.fd, self.what, self.fd as u64)
     }
 }
@@ -153,7 +153,7 @@ impl Epoll {
             self.places.truncate(self.next);
             // If this fails, the kernel gets the whole list the next time.
             let anew = std::mem::replace(&mut self.anew, true);
-            self.tell(anew)?;
+            self.register(anew)?;
             self.anew = false;
             self.changed = false;
         }
@@ -229,7 +229,7 @@ impl Epoll {
     }
 
     /// Passes the changes, or the whole list, to the kernel.
-    fn tell(&mut self, anew: bool) -> Result<()> {
+    fn register(&mut self, anew: bool) -> Result<()> {
         let mut wanted = std::mem::take(&mut self.spare);
         wanted.clear();
         for watch in self.places.iter().flatten().filter(|watch| watch.fd >= 0) {
@@ -254,7 +254,7 @@ impl Epoll {
         for file in before.iter().filter(|file| gone(file)) {
             // A closed descriptor whose file is still open elsewhere stays in the set, out of
             // reach.
-            closed |= file.tell(&self.set, libc::EPOLL_CTL_DEL).is_err();
+            closed |= file.register(&self.set, libc::EPOLL_CTL_DEL).is_err();
         }
         if anew || closed {
             self.set = epoll::create(CreateFlags::CLOEXEC)?;
@@ -262,15 +262,15 @@ impl Epoll {
             before.clear();
         }
         for file in &mut wanted {
-            let told = match find(&before, file.fd) {
+            let reported = match find(&before, file.fd) {
                 Some(known) if known.what == file.what || known.always => {
                     file.always = known.always;
                     Ok(())
                 }
-                Some(_) => file.tell(&self.set, libc::EPOLL_CTL_MOD),
-                None => file.tell(&self.set, libc::EPOLL_CTL_ADD),
+                Some(_) => file.register(&self.set, libc::EPOLL_CTL_MOD),
+                None => file.register(&self.set, libc::EPOLL_CTL_ADD),
             };
-            match told {
+            match reported {
                 Ok(()) => {}
                 // A file on a disk, a closed one, or a number that is the set's own by now: report
                 // it as ready, as poll(2) does, so that the code that uses the file gets its error.
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ready_is_said_by_place() {
+    fn what_is_ready_is_reported_by_place() {
         let (mut a, b) = UnixStream::pair().unwrap();
         let (_c, d) = UnixStream::pair().unwrap();
         let mut epoll = Epoll::new().unwrap();
@@ -476,7 +476,7 @@ mod tests {
     proptest! {
         /// For any sequence of lists: the same places are ready as by poll(2).
         #[test]
-        fn as_poll_says(
+        fn as_poll_states(
             rounds in prop::collection::vec(
                 prop::collection::vec(prop::option::of((0..6_usize, any::<bool>(), any::<bool>())), 0..8),
                 1..12,

@@ -190,7 +190,7 @@ impl SetMember {
         match control(&self.set.epoll, libc::EPOLL_CTL_ADD, fd, flags, data) {
             // The set already had the same file under the same number.
             Err(Errno::EXIST) => control(&self.set.epoll, libc::EPOLL_CTL_MOD, fd, flags, data)?,
-            told => told?,
+            reported => reported?,
         }
         known.owners.retain(|(other, _)| *other != fd);
         known.owners.push((fd, self.number));
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(set.wait(AT_ONCE).unwrap(), 0);
         far.write_all(b"x").unwrap();
         ring(&kick);
-        assert_eq!((one.take(), other.take()), (0, 0), "nobody has waited");
+        assert_eq!((one.take(), other.take()), (0, 0), "no thread has waited");
         assert_eq!(set.wait(None).unwrap(), 2);
         assert!(one.has_events() && other.has_events());
         assert_eq!((one.take(), other.take()), (1 << 3, 1 << 31));
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_of_a_set_that_nobody_attends_looks_itself() {
+    fn a_member_of_a_set_without_a_worker_looks_itself() {
         let set = EventSet::new().unwrap();
         let (one, other) = (set.member(), set.member());
         let kick = counter();

@@ -41,7 +41,7 @@ impl MappedMemory {
                 0,
             )
         }?;
-        Self::of(start.cast(), len)
+        Self::from_raw(start.cast(), len)
     }
 
     /// Maps memory of no device, zeroed.
@@ -56,10 +56,10 @@ impl MappedMemory {
                 MapFlags::PRIVATE,
             )
         };
-        Self::of(start.unwrap().cast(), len).unwrap()
+        Self::from_raw(start.unwrap().cast(), len).unwrap()
     }
 
-    fn of(start: *mut u64, len: usize) -> Result<Self, Errno> {
+    fn from_raw(start: *mut u64, len: usize) -> Result<Self, Errno> {
         let start = NonNull::new(start).ok_or(Errno::NOMEM)?;
         Ok(Self {
             start,
@@ -143,10 +143,10 @@ pub(crate) struct MappedPage<const WORDS: usize>(MappedMemory);
 impl<const WORDS: usize> MappedPage<WORDS> {
     /// Maps a device's first words.
     pub(crate) fn map(device: impl AsFd) -> Result<Self, Errno> {
-        Self::of(MappedMemory::map(device, WORDS * WORD)?)
+        Self::from_memory(MappedMemory::map(device, WORDS * WORD)?)
     }
 
-    fn of(memory: MappedMemory) -> Result<Self, Errno> {
+    fn from_memory(memory: MappedMemory) -> Result<Self, Errno> {
         if memory.words < WORDS {
             return Err(Errno::INVAL);
         }
@@ -288,12 +288,12 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_as_many_words_as_it_says() {
-        let page = MappedPage::<4>::of(MappedMemory::anonymous(32)).unwrap();
+    fn a_page_has_as_many_words_as_it_states() {
+        let page = MappedPage::<4>::from_memory(MappedMemory::anonymous(32)).unwrap();
         assert!(page.set(24, 7));
         assert_eq!((page.get(24), page.get(0)), (Some(7), Some(0)));
         assert!(!page.set(32, 7));
         assert_eq!((page.get(32), page.get(3)), (None, None));
-        assert!(MappedPage::<5>::of(MappedMemory::anonymous(32)).is_err());
+        assert!(MappedPage::<5>::from_memory(MappedMemory::anonymous(32)).is_err());
     }
 }

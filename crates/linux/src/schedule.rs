@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_said_and_keeps_memory_unlocked() {
+    fn a_limit_is_reported_and_keeps_memory_unlocked() {
         if capabilities(None).is_ok_and(|s| s.effective.contains(CapabilitySet::IPC_LOCK)) {
             eprintln!("SKIPPED because CAP_IPC_LOCK lifts the limit");
             return;

@@ -14,7 +14,7 @@ pub const MOST_A_CHAIN: usize = 64;
 pub fn left_out() -> Option<String> {
     Some(if cfg!(feature = "io-uring") {
         format!(
-            "this program was built for {}, whose io_uring the library `io-uring` does not know",
+            "this program was built for {}, whose io_uring the library `io-uring` does not support",
             std::env::consts::ARCH
         )
     } else {
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_says_why() {
+    fn what_is_left_out_gives_the_reason() {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let inbox = UringInbox::open(&socket, 1, 16).err().unwrap();
         let outbox = UringOutbox::open(&socket, 1, 16).err().unwrap();

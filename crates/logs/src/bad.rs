@@ -66,11 +66,12 @@ impl fmt::Display for BadLine {
             }
             LogFault::Said(what) => write!(f, "{place}: {what}"),
             LogFault::Unknown(what, number) => {
-                write!(f, "{place}: {what} {number}, which is not known")
+                write!(f, "{place}: unknown {what} {number}")
             }
             LogFault::TooLong => write!(
                 f,
-                "{place}: longer than {MAX_LINE} bytes, as no line with a frame is; is this a log?"
+                "{place}: longer than {MAX_LINE} bytes, which no line with a frame is; is this a \
+                 log?"
             ),
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct ChannelNumbers {
 impl ChannelNumbers {
     /// Returns the number of an interface; if it is new, writes a comment with its name, after
     /// these characters. `None`: there are no more numbers.
-    pub(crate) fn of(
+    pub(crate) fn find_or_add(
         &mut self,
         place: u16,
         name: &str,
@@ -77,7 +77,7 @@ impl ChannelNames {
     }
 
     /// Returns the name of a channel: the one that a comment gives, or `can(N-1)`.
-    pub(crate) fn of(&self, channel: u32) -> InterfaceName {
+    pub(crate) fn get(&self, channel: u32) -> InterfaceName {
         let name = self.0.get(&channel).copied();
         name.unwrap_or_else(|| InterfaceName::of_channel(channel))
     }

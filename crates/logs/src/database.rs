@@ -23,7 +23,7 @@ const LOOK: usize = 4096;
 impl Database {
     /// Returns the kind of a file with this beginning, if it is one of a database.
     #[must_use]
-    pub fn of(head: &[u8]) -> Option<Self> {
+    pub fn recognise(head: &[u8]) -> Option<Self> {
         let head = first_bytes(head);
         if head.starts_with(b"FormatVersion=") {
             return Some(Self::Sym);
@@ -111,10 +111,14 @@ mod tests {
             ),
             ("\r\nVERSION \"\"\n\nNS_ :\n".to_owned(), Database::Dbc),
         ] {
-            assert_eq!(Database::of(text.as_bytes()), Some(expected), "{text}");
+            assert_eq!(
+                Database::recognise(text.as_bytes()),
+                Some(expected),
+                "{text}"
+            );
         }
         for other in ["", "<", "<html>", "date Wed", "(1.0) can0 123#"] {
-            assert_eq!(Database::of(other.as_bytes()), None, "{other}");
+            assert_eq!(Database::recognise(other.as_bytes()), None, "{other}");
         }
     }
 }

@@ -63,10 +63,10 @@ mod tests {
     #[test]
     fn only_own_words_are_losses() {
         let can0 = InterfaceName::new("can0");
-        let said = line(b"# 12 frames of can0 are missing here: the queue to the file was full");
-        assert_eq!(said.map(|l| (l.frames, l.interface)), Some((12, can0)));
-        let said = line(b"// 3 frames are missing here: the kernel's ring was full");
-        assert_eq!(said.map(|l| (l.frames, l.interface)), Some((3, None)));
+        let output = line(b"# 12 frames of can0 are missing here: the queue to the file was full");
+        assert_eq!(output.map(|l| (l.frames, l.interface)), Some((12, can0)));
+        let output = line(b"// 3 frames are missing here: the kernel's ring was full");
+        assert_eq!(output.map(|l| (l.frames, l.interface)), Some((3, None)));
         for other in [
             "frames",
             "12 frames of can0",
@@ -75,8 +75,8 @@ mod tests {
             assert_eq!(line(format!("; {other}").as_bytes()), None, "{other}");
         }
         assert_eq!(line(b"3 frames are missing here: no comment"), None);
-        let said = b"7 frames of any interface are missing: the kernel's ring was full";
-        assert_eq!(anywhere(said), Some(7));
+        let output = b"7 frames of any interface are missing: the kernel's ring was full";
+        assert_eq!(anywhere(output), Some(7));
         assert_eq!(anywhere(b"brake test"), None);
     }
 }

@@ -118,7 +118,7 @@ impl<R: Read> LogReader<R> {
 
     /// Reads this format, regardless of the beginning. Must be called before anything is read.
     #[must_use]
-    pub fn of(mut self, format: Option<FileFormat>) -> Self {
+    pub fn with_format(mut self, format: Option<FileFormat>) -> Self {
         let only = self.scanner.interface();
         self.scanner = LogScanner::new(format).only(only);
         self

@@ -145,7 +145,7 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
     if let Some((_, looks)) = OTHERS.iter().find(|(begin, _)| head.starts_with(begin)) {
         return FormatVerdict::No(*looks);
     }
-    match Database::of(head) {
+    match Database::recognise(head) {
         Some(database) => return FormatVerdict::No(OtherKind::Database(database)),
         None if Database::is_open(head) && !enough => return FormatVerdict::More,
         None => {}
@@ -155,7 +155,7 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
     let mut seen = 0;
     while let Some(line) = lines.next() {
         let so_far = head.len() - lines.head.len();
-        match LineKind::of(line) {
+        match LineKind::classify(line) {
             LineKind::Empty => continue,
             // A line that looks like a frame among bytes that are not text is there by chance.
             LineKind::Is(_) | LineKind::NoTimes if !is_text(head.get(..so_far).unwrap_or(head)) => {
@@ -280,7 +280,7 @@ enum LineKind {
 
 impl LineKind {
     /// Returns the kind of a line, even if the line has mistakes.
-    fn of(line: &[u8]) -> Self {
+    fn classify(line: &[u8]) -> Self {
         let line = &*candump::without_colours(line);
         match line.trim_ascii_start() {
             [] | [b'#', ..] => return Self::Empty,

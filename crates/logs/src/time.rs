@@ -199,7 +199,7 @@ pub(crate) struct CivilTime {
 
 impl CivilTime {
     /// Returns the time of the calendar for Unix time.
-    pub(crate) const fn of(ns: Nanos) -> Self {
+    pub(crate) const fn from_nanos(ns: Nanos) -> Self {
         let days = ns / DAY;
         // In years that begin with March, the leap day is the last one. An era is 400 years; day 0
         // is 0000-03-01.
@@ -264,13 +264,13 @@ mod tests {
     #[test]
     fn a_date_that_is_written_is_read_again() {
         assert_eq!(
-            CivilTime::of(1_354_114_653_123_000_000).to_string(),
+            CivilTime::from_nanos(1_354_114_653_123_000_000).to_string(),
             "Wed Nov 28 14:57:33.123 2012"
         );
         // Every day up to 2262, at another time of day.
         for days in 0..106_000 {
             let ns = days * DAY + days * 813_000_000 % DAY;
-            let text = CivilTime::of(ns).to_string();
+            let text = CivilTime::from_nanos(ns).to_string();
             assert_eq!(date(LineWords::new(text.as_bytes())), Some(ns), "{text}");
         }
     }

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_given_up_to_there_and_said() {
+    fn what_is_cut_off_is_given_up_to_there_and_reported() {
         // Larger than a block of Zstandard, so that a part can be unpacked.
         let mut state = 1_u32;
         let text: Vec<u8> = (0..400_000_u32)

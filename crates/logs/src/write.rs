@@ -10,9 +10,10 @@ use std::time::Duration;
 pub(crate) struct FormatWriting {
     /// The ends of file names that select it.
     pub(crate) endings: &'static [&'static str],
-    /// What is written, for the help of a command.
+    /// The written format, for the help of a command.
     pub(crate) help: &'static str,
-    /// What it cannot express, for the table in docs/files.md; empty: it expresses everything.
+    /// The properties of frames that it cannot express, for the table in docs/files.md; empty: it
+    /// expresses all.
     pub(crate) omissions: &'static str,
     /// The maximum time after which collected frames are written.
     pub(crate) flush_every: Duration,

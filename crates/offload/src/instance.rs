@@ -257,15 +257,15 @@ mod tests {
         // Root may do everything to a gateway anyway.
         assert_eq!(words(0, 1000), "Some(77)");
         for us in [0, 61184] {
-            let said = words(1000, us);
-            assert!(said.contains("process 77 of user 1000"), "{said}");
-            assert!(said.contains("@cangate/bpf/9cd9"), "{said}");
+            let output = words(1000, us);
+            assert!(output.contains("process 77 of user 1000"), "{output}");
+            assert!(output.contains("@cangate/bpf/9cd9"), "{output}");
         }
     }
 
     /// The same with the kernel's report: root holds it for another user.
     #[test]
-    fn the_kernel_says_whose_a_holder_is() {
+    fn the_kernel_states_whose_a_holder_is() {
         if !rustix::process::geteuid().is_root() {
             eprintln!("SKIPPED because only root can take another user's place");
             return;

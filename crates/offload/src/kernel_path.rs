@@ -133,7 +133,7 @@ pub trait PathRun: AsFd {
     ///
     /// # Errors
     /// Errors of the kernel; what is missing stays missing.
-    fn look_after(&mut self) -> Result<Option<PathReport>, Error>;
+    fn maintain(&mut self) -> Result<Option<PathReport>, Error>;
 
     /// Returns the counters of each route since the start, by [`route::RouteId`].
     ///

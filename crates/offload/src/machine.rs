@@ -17,7 +17,7 @@ impl HostMachine {
     /// Examines this machine, as far as this process has access. Loads can-gw if it is missing and
     /// this process has the permission.
     #[must_use]
-    pub fn look() -> Self {
+    pub fn inspect() -> Self {
         let can_gw = || {
             let mut kernel = cangw::CanGwKernel::open()?;
             kernel.ready()?;

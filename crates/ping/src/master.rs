@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_it_is_told() {
+    fn it_ends_on_request() {
         let mut bench = MasterBench::new(PingPlan {
             count: None,
             ..plan()

@@ -120,9 +120,9 @@ pub fn play(
             .collect();
         for thread in threads {
             match thread.join() {
-                Ok((played, said)) => {
+                Ok((played, warned)) => {
                     done.extend(played);
-                    warnings.extend(said);
+                    warnings.extend(warned);
                 }
                 Err(panic) => std::panic::resume_unwind(panic),
             }
@@ -161,7 +161,7 @@ impl SharedRun<'_> {
         &self,
         mut group: Vec<(usize, PartyPlayer<'_>)>,
     ) -> (Vec<(usize, PartyEnd)>, Option<String>) {
-        let said = self.prepare();
+        let warned = self.prepare();
         for (_, player) in &mut group {
             player.begin();
         }
@@ -186,7 +186,7 @@ impl SharedRun<'_> {
         let played = group
             .into_iter()
             .map(|(place, player)| (place, player.end()));
-        (played.collect(), said)
+        (played.collect(), warned)
     }
 
     fn prepare(&self) -> Option<String> {
@@ -211,7 +211,7 @@ impl SharedRun<'_> {
             return;
         }
         if self.stop.asked.is_set() {
-            player.told();
+            player.end_master();
         }
         match player.step(&mut || self.now()) {
             Ok(NextCall::At(at)) => {

@@ -33,10 +33,10 @@ pub struct PingPlan {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// An answer would be mistaken for a question.
-    #[error("question and answer have the same ID, {0}: a slave could not tell them apart")]
+    #[error("question and answer have the same ID, {0}: a slave could not distinguish them")]
     SameId(CanId),
     /// The frame that comes back would not be the frame that was sent.
-    #[error("a frame that comes back by itself has the ID with which it was sent, {0}")]
+    #[error("without a slave, the answer has the ID of the question, {0}")]
     OtherId(CanId),
     /// There is no such payload length.
     #[error("{len} bytes of payload: {source}")]

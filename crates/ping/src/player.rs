@@ -101,7 +101,7 @@ impl<'a> PartyPlayer<'a> {
         }
     }
 
-    pub(crate) fn told(&mut self) {
+    pub(crate) fn end_master(&mut self) {
         if let PlayerRole::Master(asking) = &mut self.role {
             asking.master.end();
         }

@@ -23,7 +23,11 @@ pub const FRAME: &str = "own frame on the bus, ns";
 /// bits of its number and is subtracted; `rate` is the rate of the bus, `None` if frames take no
 /// time.
 #[must_use]
-pub fn of(played: &[PartyEnd], rate: Option<BitRate>, description: RunDescription) -> RunResults {
+pub fn build(
+    played: &[PartyEnd],
+    rate: Option<BitRate>,
+    description: RunDescription,
+) -> RunResults {
     let mut results = RunResults {
         description: RunDescription {
             stamp: STAMP.to_owned(),

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn all_keys_are_read_and_said() {
+    fn all_keys_are_read_and_reported() {
         let (faults, messages) = parse(
             "[faults]\nseed = 7\nreceive = { drop = 0.07, corrupt = 1 }\n\
              [faults.transmit]\nduplicate = 0.001\nrefuse = 0.5\n",

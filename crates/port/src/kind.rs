@@ -59,6 +59,40 @@ pub trait PortKind: Send + Sync {
     }
 }
 
+/// Declares a kind of port: its type, its keyword, its keys, and the function that reads them; then
+/// the methods of [`PortKind`] that differ from the defaults.
+macro_rules! port_kind {
+    ($(#[$doc:meta])* $Kind:ident = $keyword:literal, $keys:expr, $parse:expr; $($methods:tt)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $Kind;
+
+        const KEYWORD: &str = $keyword;
+
+        impl $crate::kind::PortKind for $Kind {
+            fn keyword(&self) -> &'static str {
+                KEYWORD
+            }
+
+            fn parse(
+                &self,
+                port: &str,
+                table: &mut ::config::TomlTable<'_>,
+                found: &mut ::config::Diagnostics,
+            ) -> ::std::sync::Arc<dyn $crate::kind::PortSettings> {
+                ::std::sync::Arc::new($parse(port, table, found))
+            }
+
+            fn keys(&self) -> Option<Vec<::config::KeySpec>> {
+                Some($keys)
+            }
+
+            $($methods)*
+        }
+    };
+}
+pub(crate) use port_kind;
+
 /// A port of a configuration, with its place.
 #[derive(Clone, Debug)]
 pub struct PlacedPort<'a> {
@@ -171,7 +205,7 @@ pub type DatabasesByName<'a> = BTreeMap<&'a str, &'a MessageDatabase>;
 pub struct ExclusiveResource {
     /// Its name in messages.
     pub name: String,
-    /// What to do if two ports have it.
+    /// The cure if two ports have it.
     pub hint: &'static str,
 }
 

@@ -74,7 +74,7 @@ impl PortKinds {
 
     /// Returns the keyword that a word means, also if it is another tool's word.
     pub(crate) fn keyword_like(&self, word: &str) -> Option<&'static str> {
-        let keyword = meant(word);
+        let keyword = suggest(word);
         self.keywords().find(|known| *known == keyword)
     }
 
@@ -96,7 +96,7 @@ impl PortKinds {
         let word = value.string(found)?.value;
         let kind = self.iter().find(|kind| kind.keyword() == word);
         if kind.is_none() {
-            let means = meant(word);
+            let means = suggest(word);
             let missing = self.left_out().find(|kind| kind.keyword == means);
             let (message, hint) = match (missing, self.keyword_like(word)) {
                 (Some(missing), _) => (
@@ -140,7 +140,7 @@ impl PortKinds {
 }
 
 /// Returns the keyword that a word means: the word itself, if it is not another tool's.
-fn meant(word: &str) -> String {
+fn suggest(word: &str) -> String {
     let word = word.to_ascii_lowercase();
     let known = crate::KINDS
         .iter()
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_for_other_processors_says_so() {
+    fn a_kind_for_other_processors_gives_the_reason() {
         let kind = KnownKind {
             keyword: "virtio",
             feature: "virtio",

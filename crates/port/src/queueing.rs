@@ -20,17 +20,17 @@ config::settings! {
     /// The rules of a transmit queue, where the configuration of a port gives them.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct QueueSettings {
-        /// The order in which frames leave: as they came, or as arbitration would have it (the
-        /// lowest ID first; with the same ID, as they came).
+        /// The order in which frames leave: in the order of arrival, or by priority as in
+        /// arbitration (the lowest ID first; frames with the same ID in the order of arrival).
         pub order: QueueOrder = QueueOrder::Fifo => read::words(&ORDERS), default "`\"fifo\"`",
             not "queue_order" "discipline" "qdisc" "sort";
-        /// A frame that has waited for this time is dropped and counted as *expired*. A bus that
-        /// comes back gets no burst of old frames.
+        /// A frame that has waited for this time is dropped and counted as *expired*, so that a bus
+        /// that comes back gets no burst of old frames.
         ///
         /// In ns.
         pub max_age: Option<Nanos> = None => by(|| ValueShape::Duration, age),
             not "ttl" "max_delay" "lifetime" "expiry";
-        /// What happens when a frame comes and the queue is full.
+        /// What happens to a frame that meets a full queue.
         pub when_full: WhenFull = WhenFull::Refuse => read::words(&WHEN_FULL),
             value "see below", default "`\"refuse\"`", not "if_full" "overflow";
     }
@@ -104,14 +104,14 @@ impl QueueSettings {
                 QueueOrder::Fifo => "drops the oldest",
                 QueueOrder::Priority => "drops the oldest of the lowest priority",
             },
-            WhenFull::Wait => "makes the ports wait from which routes lead here",
+            WhenFull::Wait => "makes the source ports of its routes wait",
         };
         format!("\n  frames leave {order}{age}; a full queue {full}")
     }
 
     /// Returns the halves, with this queue in front of the transmitting one.
     #[must_use]
-    pub fn in_front_of(&self, (rx, tx): Halves, size: QueueSize) -> Halves {
+    pub fn wrap(&self, (rx, tx): Halves, size: QueueSize) -> Halves {
         (rx, Box::new(QueuedTransmitter::new(tx, self.rules(size))))
     }
 

@@ -10,7 +10,7 @@ use config::{Diagnostic, Diagnostics, KeyMisnomer, SpannedValue, TomlTable};
 use std::sync::Arc;
 
 /// Names of `kind` in python-can and other tools.
-const MISNOMERS: &[KeyMisnomer] = &[KeyMisnomer::of(
+const MISNOMERS: &[KeyMisnomer] = &[KeyMisnomer::new(
     "kind",
     &["type", "bustype", "bus_type", "driver", "backend", "class"],
 )];
@@ -129,7 +129,7 @@ impl PortSpec {
     pub fn open(&self, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let mut halves = self.settings.open(&self.name, opener)?;
         if let (Some(queueing), Some(size)) = (self.queueing, self.settings.transmit_queue()) {
-            halves = queueing.in_front_of(halves, size);
+            halves = queueing.wrap(halves, size);
         }
         match &self.faults {
             None => Ok(halves),
@@ -138,11 +138,11 @@ impl PortSpec {
     }
 
     /// Returns the Linux CAN interface that the kernel can serve instead of this port. A port with
-    /// [a feature](PortSpec::only_here) that the kernel does not have is served by this process
+    /// [a feature](PortSpec::needs_process) that the kernel does not have is served by this process
     /// only.
     #[must_use]
     pub fn interface(&self) -> Option<&str> {
-        match self.only_here() {
+        match self.needs_process() {
             None => self.settings.interface(),
             Some(_) => None,
         }
@@ -151,7 +151,7 @@ impl PortSpec {
     /// Returns the feature of this port that the kernel does not have, as words that follow the
     /// port's name. `None` where there is none.
     #[must_use]
-    pub fn only_here(&self) -> Option<String> {
+    pub fn needs_process(&self) -> Option<String> {
         if self.faults.is_some() {
             return Some(format!("injects faults ([ports.{}.faults])", self.name));
         }
@@ -182,7 +182,7 @@ fn check_name(name: &SpannedValue<&str>, found: &mut Diagnostics) -> bool {
     } else if name.value.len() > LONGEST_NAME {
         format!("a port's name has at most {LONGEST_NAME} characters")
     } else if let Some(c) = name.value.chars().find(|&c| !allowed(c)) {
-        format!("a port's name cannot hold {c:?}")
+        format!("a port's name cannot contain {c:?}")
     } else {
         return true;
     };

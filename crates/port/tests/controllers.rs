@@ -45,7 +45,7 @@ fn a_frame_is_acknowledged_at_its_end_on_the_bus_and_the_others_hear_it() {
     assert_eq!(lab.results(0), [], "it is on the wire");
     assert_eq!(lab.until(end), [("123#0102".to_owned(), end)]);
     assert_eq!(lab.results(0), [0]);
-    assert_eq!((lab.heard(0), lab.heard(1)), (vec![], vec![0x123]));
+    assert_eq!((lab.received(0), lab.received(1)), (vec![], vec![0x123]));
     // The host's own node receives it, too.
     assert_eq!(lab.host.0.counters().overrun, 0);
 }
@@ -71,7 +71,7 @@ fn the_frame_with_the_highest_priority_of_all_machines_goes_first() {
 }
 
 #[test]
-fn rights_say_what_a_machine_sends_and_hears() {
+fn rights_limit_what_a_machine_sends_and_receives() {
     let rights = RightsText {
         receive: rules("200-2FF"),
         send: rules("100:7F0"),
@@ -87,9 +87,12 @@ fn rights_say_what_a_machine_sends_and_hears() {
     let mut results = lab.results(0);
     results.sort_unstable();
     assert_eq!(results, [0, 1], "one was refused");
-    assert_eq!((lab.heard(0), lab.heard(1)), (vec![0x2FF], vec![0x10F]));
+    assert_eq!(
+        (lab.received(0), lab.received(1)),
+        (vec![0x2FF], vec![0x10F])
+    );
     let remarks = lab.sides[0].halves.0.remarks();
-    let words = "2 frames asked for = 1 sent, 1 refused by its rights";
+    let words = "2 frames requested = 1 sent, 1 refused by its rights";
     assert!(remarks.iter().any(|r| r.contains(words)), "{remarks:?}");
 }
 
@@ -129,7 +132,7 @@ fn a_budget_keeps_a_machine_that_babbles_from_the_bus() {
 }
 
 #[test]
-fn a_machine_that_goes_takes_its_frames_with_it_and_nobody_elses() {
+fn a_machine_that_goes_takes_its_frames_with_it_and_no_others() {
     let mut lab = on_bus(vec![everything(), everything()]);
     for _ in 0..5 {
         lab.send(0, "010#");
@@ -149,14 +152,14 @@ fn a_machine_that_goes_takes_its_frames_with_it_and_nobody_elses() {
     // The one on the wire stays there, and no machine gets its completion.
     assert_eq!((count("010#"), count("020#")), (0, 5));
     assert_eq!(lab.results(1), [0; 5]);
-    assert_eq!(lab.heard(1), [0x010]);
+    assert_eq!(lab.received(1), [0x010]);
     let remarks = lab.sides[0].halves.0.remarks();
-    let words = "5 frames asked for = 0 sent, 0 refused by its rights, 0 while it was down or not of its kind, 5 given up";
+    let words = "5 frames requested = 0 sent, 0 refused by its rights, 0 refused while it was down or for their kind, 5 given up";
     assert!(remarks.iter().any(|r| r.contains(words)), "{remarks:?}");
 }
 
 #[test]
-fn bus_off_is_the_controllers_and_all_machines_are_told() {
+fn bus_off_is_the_controllers_and_all_machines_are_notified() {
     let mut lab = on_bus(vec![everything(), everything()]);
     let bus = lab.world.find("body").unwrap();
     for start in 0..40 {

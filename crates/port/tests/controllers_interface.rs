@@ -66,14 +66,14 @@ fn machines_send_by_priority_and_hear_the_interface_and_one_another() {
     assert_eq!(all, ["301#AA", "100#", "302#AA", "303#AA"]);
     assert_eq!(results, [0, 0, 0]);
     assert_eq!(lab.results(1), [0]);
-    assert_eq!(lab.heard(0), [0x100]);
-    assert_eq!(lab.heard(1), [0x301, 0x302, 0x303]);
+    assert_eq!(lab.received(0), [0x100]);
+    assert_eq!(lab.received(1), [0x301, 0x302, 0x303]);
     peer.send("123#01".parse::<frame::Frame>().unwrap().view())
         .unwrap();
     let mut heard = [Vec::new(), Vec::new()];
     work_until(&mut lab, "both hear it", |lab| {
         for (side, heard) in heard.iter_mut().enumerate() {
-            heard.extend(lab.heard(side));
+            heard.extend(lab.received(side));
         }
         heard.iter().all(|heard| !heard.is_empty())
     });

@@ -35,7 +35,9 @@ fn the_begun_line_is_taken_off() {
     setrlimit(Resource::Fsize, limit).unwrap();
     let error = sink.flush(0).unwrap_err();
     assert!(
-        error.to_string().contains("out.log: 90 frames are lost"),
+        error
+            .to_string()
+            .contains("(`ulimit -f`): 90 frames are lost"),
         "{error}"
     );
     let text = std::fs::read(&path).unwrap();

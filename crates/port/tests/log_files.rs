@@ -40,7 +40,7 @@ fn send(tx: &mut dyn PollTransmit, now: u64, numbers: std::ops::Range<u32>) {
 
 fn numbers(bytes: &[u8]) -> Vec<u32> {
     // A file without a frame yet is a log, too, so the format is given.
-    let reader = LogReader::new(bytes, "a log").of(Some(FileFormat::Log));
+    let reader = LogReader::new(bytes, "a log").with_format(Some(FileFormat::Log));
     let frames = reader.map(|entry| entry.unwrap().frame);
     let number = |data: &[u8]| u32::from_be_bytes(data.try_into().unwrap());
     frames.map(|frame| number(frame.view().data())).collect()
@@ -183,7 +183,7 @@ fn a_divided_log_keeps_what_an_earlier_run_wrote() {
 }
 
 #[test]
-fn a_file_that_cannot_be_exchanged_is_used_on_and_that_is_said() {
+fn a_file_that_cannot_be_exchanged_is_used_on_and_that_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("logs");
     fs::create_dir(&folder).unwrap();
@@ -254,8 +254,7 @@ proptest! {
             if let Some(size) = size {
                 prop_assert!(bytes.len() as u64 <= size || lines == 1, "{}", bytes.len());
             }
-            let stamps: Vec<u64> = LogReader::new(&bytes[..], "f")
-                .of(Some(FileFormat::Log))
+            let stamps: Vec<u64> = LogReader::new(&bytes[..], "f").with_format(Some(FileFormat::Log))
                 .map(|entry| entry.unwrap().logged.ns)
                 .collect();
             if let (Some(every), Some(first), Some(last)) = (every, stamps.first(), stamps.last()) {

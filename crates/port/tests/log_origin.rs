@@ -111,24 +111,24 @@ fn two_recordings_of_the_same_time_keep_their_distance() {
         ];
         opener.start().unwrap();
         let found = replay(&mut ports, 0, 1000);
-        let said: Vec<String> = ports.iter().flat_map(|port| port.remarks()).collect();
-        (found, said)
+        let output: Vec<String> = ports.iter().flat_map(|port| port.remarks()).collect();
+        (found, output)
     };
-    let (found, said) = replayed(false);
+    let (found, output) = replayed(false);
     // The third one was recorded days later: it begins at once.
     let expected = [(0, "001"), (0, "004"), (200, "002"), (300, "003")];
     assert_eq!(ids(&found), expected);
-    assert_eq!(said.len(), 1, "{said:?}");
+    assert_eq!(output.len(), 1, "{output:?}");
     assert!(
-        said[0].contains("begins 0.2 s after another log"),
-        "{said:?}"
+        output[0].contains("begins 0.2 s after another log"),
+        "{output:?}"
     );
-    let (found, said) = replayed(true);
+    let (found, output) = replayed(true);
     assert_eq!(
         ids(&found),
         [(0, "002"), (0, "001"), (0, "004"), (300, "003")]
     );
-    assert!(said.is_empty(), "{said:?}");
+    assert!(output.is_empty(), "{output:?}");
 }
 
 /// A port that is alone counts from the first frame that it takes.

@@ -67,7 +67,7 @@ fn drain(source: &mut LogSource, budget: usize) -> Vec<String> {
 }
 
 #[test]
-fn frames_are_due_when_the_log_says() {
+fn frames_are_due_when_the_log_states() {
     let log = b"(100.000000) can0 001#\n(100.000500) can0 002#\n(100.002000) can0 003#\n";
     let config = SourceConfig {
         replay: ReplaySpeed::Scaled(2.0),
@@ -137,7 +137,7 @@ fn bad_lines_are_counted_and_named() {
 #[test]
 fn many_bad_lines_are_counted_but_not_kept() {
     let log = "x\n".repeat(1000);
-    let mut reader = LogReader::new(log.as_bytes(), "x").of(Some(FileFormat::Log));
+    let mut reader = LogReader::new(log.as_bytes(), "x").with_format(Some(FileFormat::Log));
     assert!(reader.by_ref().all(|line| line.is_err()));
     assert_eq!(reader.bad().count(), 1000);
     assert_eq!(reader.bad().first().len(), BadLines::KEPT);
@@ -317,7 +317,7 @@ proptest! {
         prop_assert_eq!(drain(&mut source, budget), frames.clone());
         prop_assert_eq!(source.counters().malformed, bad);
 
-        let mut reader = LogReader::new(&bytes[..], "log").of(Some(FileFormat::Log));
+        let mut reader = LogReader::new(&bytes[..], "log").with_format(Some(FileFormat::Log));
         let read: Vec<String> = reader.by_ref().flatten().map(|entry| {
             format!("{}@{}:{}", entry.frame.view(), entry.logged.ns, entry.logged.place.number())
         }).collect();

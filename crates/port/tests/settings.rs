@@ -285,7 +285,7 @@ fn mistakes_are_named() {
         ),
         (
             "[ports.p]\nkind = 'shm'\nsocket = 's'\ndevice = '0000:00:05.0'",
-            "`socket` is for processes and `device` for virtual machines: a port has one of them",
+            "`socket` is for processes and `device` for virtual machines: leave one of them out",
         ),
         (
             "[ports.p]\nkind = 'shm'\ndevice = '0000:00:05.0'\npoll = '100ns'",
@@ -319,11 +319,11 @@ fn mistakes_are_named() {
         ),
         (
             "[ports.p]\nkind = 'log'\nwrite = 'x'\non_full = 'wait'",
-            "`on_full` is about frames that are read, and nothing is read here",
+            "`on_full` is for a log that is read, and nothing is read here",
         ),
         (
             "[ports.p]\nkind = 'log'\nwrite = 'x'\norigin = 'own'",
-            "`origin` is about a log that is read, and nothing is read here",
+            "`origin` is for a log that is read, and nothing is read here",
         ),
         (
             "[ports.p]\nkind = 'log'\nread = 'x'\norigin = 'file'",
@@ -339,7 +339,7 @@ fn mistakes_are_named() {
         ),
         (
             "[ports.p]\nkind = 'log'\nread = 'x'\nrotate = { size = '1M' }",
-            "this is for a log that is written, and none is written here",
+            "this is for a log that is written, and this port writes none",
         ),
         (
             "[ports.p]\nkind = 'log'\nwrite = 'x'\nrotate = { keep = 3 }",
@@ -423,7 +423,7 @@ fn mistakes_are_named() {
         ),
         (
             "[ports.'a b']\nkind = 'bus'",
-            "a port's name cannot hold ' '",
+            "a port's name cannot contain ' '",
         ),
         ("[ports.'']\nkind = 'bus'", "a port's name cannot be empty"),
     ];

@@ -60,7 +60,7 @@ fn join(server: &mut ShmServer, sides: &mut [&mut Halves], now: Nanos) {
 }
 
 #[test]
-fn frames_pass_and_nobody_waits_in_vain() {
+fn frames_pass_and_no_side_waits_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
     let (mut one, mut two) = (open(&path), open(&path));
@@ -111,7 +111,7 @@ fn frames_pass_and_nobody_waits_in_vain() {
 }
 
 #[test]
-fn a_full_ring_refuses_and_says_when_there_is_room() {
+fn a_full_ring_refuses_and_states_when_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
     let mut server = ShmServer::bind(&path, LEAST).unwrap();
@@ -181,16 +181,19 @@ fn sides_come_and_go() {
 }
 
 #[test]
-fn a_third_one_is_told() {
+fn a_third_one_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
     let mut server = ShmServer::bind(&path, LEAST).unwrap();
     let (mut one, mut two, mut three) = (open(&path), open(&path), open(&path));
     join(&mut server, &mut [&mut one, &mut two, &mut three], 0);
     assert_eq!(three.0.link(), LinkState::Gone);
-    let said = three.0.remarks();
-    assert!(said[0].contains("both places are taken"), "{said:?}");
-    assert_eq!(said.len(), 1, "{said:?}");
+    let output = three.0.remarks();
+    assert!(
+        output[0].contains("two peers are connected already"),
+        "{output:?}"
+    );
+    assert_eq!(output.len(), 1, "{output:?}");
     drop(one);
     for n in 1..4 {
         join(&mut server, &mut [&mut two, &mut three], n * BEAT);

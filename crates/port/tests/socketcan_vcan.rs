@@ -219,7 +219,7 @@ fn an_overrun_is_counted() {
 }
 
 #[test]
-fn classic_only_where_the_mtu_says_so() {
+fn classic_only_where_the_mtu_is_classic() {
     let vcan = or_skip!(Vcan::new("cgt_mtu"));
     ip(&format!("link set {} down", vcan.0)).unwrap();
     ip(&format!("link set {} mtu 16", vcan.0)).unwrap();
@@ -236,7 +236,7 @@ fn what_is_no_can_interface_is_named() {
     let _vcan = or_skip!(Vcan::new("cgt_lo"));
     let error = open("p", &config("lo")).err().unwrap().to_string();
     assert!(
-        error.contains("lo is no CAN interface") && error.contains("cgt_lo"),
+        error.contains("lo is not a CAN interface") && error.contains("cgt_lo"),
         "{error}"
     );
     let error = open("p", &config("nosuchcan0")).err().unwrap().to_string();

@@ -390,8 +390,8 @@ fn tc(arguments: &str) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`tc {arguments}` failed ({})", said.trim()))
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`tc {arguments}` failed ({})", text.trim()))
 }
 
 /// Frames that are too long for the interface since its MTU was changed are lost and counted, those
@@ -462,6 +462,6 @@ fn what_a_vcan_would_drop_is_refused_by_name() {
         ..SocketCanSettings::new("lo")
     };
     let error = open("p", &config).err().unwrap().to_string();
-    assert!(error.contains("lo is no CAN interface"), "{error}");
+    assert!(error.contains("lo is not a CAN interface"), "{error}");
     ip("link del cgwv").unwrap();
 }

@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_counting_says(values in prop::collection::vec(-50i64..50, 0..200), t in -60i64..60, permille in 0u64..1001) {
+        fn as_counting_states(values in prop::collection::vec(-50i64..50, 0..200), t in -60i64..60, permille in 0u64..1001) {
             let profile: LatencyProfile = values.iter().copied().collect();
             let slow = |t: i64| values.iter().filter(|&&v| v >= t).count() as u64;
             prop_assert_eq!(profile.at_least(t), slow(t));

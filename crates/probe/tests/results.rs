@@ -167,7 +167,7 @@ proptest! {
     /// With one byte changed, anywhere: an error that names the file, never a panic, never
     /// different frames.
     #[test]
-    fn damage_is_told(at in any::<prop::sample::Index>(), flip in 1u8..=255) {
+    fn damage_is_reported(at in any::<prop::sample::Index>(), flip in 1u8..=255) {
         let mut data = bytes(&sample(300));
         let at = at.index(data.len());
         data[at] ^= flip;
@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_file_is_told(keep in any::<prop::sample::Index>()) {
+    fn a_cut_file_is_reported(keep in any::<prop::sample::Index>()) {
         let mut data = bytes(&sample(300));
         data.truncate(keep.index(data.len()));
         prop_assert!(read_bytes(Path::new("run.parquet"), data).is_err());
@@ -198,7 +198,7 @@ fn through_a_file_that_is_never_half_there() {
 }
 
 #[test]
-fn errors_name_the_file_and_say_what_is_wrong() {
+fn errors_name_the_file_and_the_cause() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("missing.parquet");
     let error = read(&missing).unwrap_err();

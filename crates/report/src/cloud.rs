@@ -21,7 +21,7 @@ impl DotCloud {
     /// from `origin`, which is not later than any of them. If accesses were counted for all dots,
     /// it selects about as many for each of `costs` (ns that an access adds to the value), so that
     /// no cost hides an extreme.
-    pub(crate) fn of(
+    pub(crate) fn new(
         mut dots: Vec<(u64, i64, Option<u32>)>,
         origin: u64,
         costs: &[u32],

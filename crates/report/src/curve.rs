@@ -19,7 +19,7 @@ impl ProfileCurve {
     /// Omits points if the step curve through the others is wrong by at most one frame of 200 and
     /// by at most 3 % of the frames that are that slow. So the slow end, where few frames are, is
     /// complete, and so is every isolated point.
-    pub(crate) fn of(profile: &LatencyProfile) -> Self {
+    pub(crate) fn from_profile(profile: &LatencyProfile) -> Self {
         let points = profile.points();
         let mut curve = Self {
             of: points.len(),
@@ -71,7 +71,7 @@ mod tests {
             probes in prop::collection::vec(-200i64..4_000, 20),
         ) {
             let profile: LatencyProfile = values.iter().copied().collect();
-            let curve = ProfileCurve::of(&profile);
+            let curve = ProfileCurve::from_profile(&profile);
             let least = profile.values()[0];
             let greatest = profile.values()[values.len() - 1];
             prop_assert_eq!(curve.t[0], least);
@@ -89,14 +89,14 @@ mod tests {
         #[test]
         fn few_points_for_many_frames(spread in 1_000i64..10_000_000) {
             let profile: LatencyProfile = (0..20_000).map(|n: i64| n * n % spread).collect();
-            let kept = ProfileCurve::of(&profile).t.len();
+            let kept = ProfileCurve::from_profile(&profile).t.len();
             prop_assert!(kept <= 700, "{kept}");
         }
 
         #[test]
         fn anything_has_a_curve(values in prop::collection::vec(any::<i64>(), 0..50)) {
             let profile: LatencyProfile = values.into_iter().collect();
-            let curve = ProfileCurve::of(&profile);
+            let curve = ProfileCurve::from_profile(&profile);
             prop_assert_eq!(curve.t.len(), curve.m.len());
             prop_assert!(curve.of == 0 || curve.m[0] == profile.count());
         }

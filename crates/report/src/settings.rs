@@ -46,7 +46,7 @@ pub enum TimeBase {
 impl TimeBase {
     /// Determines the clock from the setting `clock`; else from the words of the description.
     #[must_use]
-    pub fn of(description: &RunDescription) -> Self {
+    pub fn from_description(description: &RunDescription) -> Self {
         let words = value(description, "clock").unwrap_or(&description.time_base);
         let words = words.to_lowercase();
         let simulated = ["virtual", "simulated"].iter().any(|w| words.contains(w));
@@ -75,7 +75,7 @@ fn value<'a>(description: &'a RunDescription, key: &str) -> Option<&'a str> {
 pub(crate) fn settings(description: &RunDescription) -> Vec<String> {
     let alone = value(description, "machines").is_none_or(|count| count == "1");
     let setting = |key: &&str| match *key {
-        "clock" => TimeBase::of(description).word().to_owned(),
+        "clock" => TimeBase::from_description(description).word().to_owned(),
         "seed" => value(description, key).map_or_else(|| description.seed.to_string(), Into::into),
         // Settings of other machines have no meaning if there are none.
         "machines" | "others" | "order" | "budget" | "incident" if alone => String::new(),
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_clock_is_taken_from_words_only_where_it_is_not_stated() {
-        let of = |time_base, clock| TimeBase::of(&described(time_base, clock));
+        let of = |time_base, clock| TimeBase::from_description(&described(time_base, clock));
         assert_eq!(of("real time", Some("virtual")), TimeBase::Virtual);
         assert_eq!(of("Bus time: virtual", None), TimeBase::Virtual);
         assert_eq!(of("bus time (simulated)", None), TimeBase::Virtual);

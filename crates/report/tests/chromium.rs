@@ -102,8 +102,8 @@ fn it_leads_with_what_happened() {
     let (seen, _) = look(&browser, &page(&data), 1280);
     assert_eq!(text(&seen, "order"), "true", "{seen}");
     let sentence = text(&seen, "sentence").replace('_', " ");
-    let said = cangate_report::run::sentence((&data.results).into(), data.waiting_only);
-    assert_eq!(sentence, said);
+    let output = cangate_report::run::sentence((&data.results).into(), data.waiting_only);
+    assert_eq!(sentence, output);
     let out = data.results.latencies(None).count();
     let worst = data.results.latencies(None).max().unwrap() as f64 / 1e3;
     let tiles: Vec<&str> = text(&seen, "tiles").split('/').collect();
@@ -123,7 +123,7 @@ fn it_leads_with_what_happened() {
 }
 
 #[test]
-fn every_chart_says_its_clock_and_no_chart_has_two() {
+fn every_chart_states_its_clock_and_no_chart_has_two() {
     let Some(browser) = chromium() else { return };
     let (seen, _) = look(&browser, &page(&sample::data(500)), 1280);
     let clocks = [

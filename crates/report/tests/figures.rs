@@ -187,15 +187,15 @@ fn each_has_the_measured_points_and_the_papers() {
     assert_ne!(of(0, 1), of(2, 1));
     assert_eq!(of(1, 2), of(3, 2), "one dash a setting");
     assert_ne!(of(0, 2), of(1, 2));
-    let said = words(over);
-    assert!(said.contains("paper: list best case 400 µs"), "{said}");
+    let output = words(over);
+    assert!(output.contains("paper: list best case 400 µs"), "{output}");
     assert!(
-        said.contains("a-paper §3") && said.contains("latency (µs)"),
-        "{said}"
+        output.contains("a-paper §3") && output.contains("latency (µs)"),
+        "{output}"
     );
     assert!(
-        said.contains("On one another: cangw, table; bpf, list; bpf, table."),
-        "{said}"
+        output.contains("On one another: cangw, table; bpf, list; bpf, table."),
+        "{output}"
     );
     // A profile has the paper's positions, and the curves of its experiments.
     let profile = figure("figure-g1-virtual");
@@ -208,10 +208,10 @@ fn each_has_the_measured_points_and_the_papers() {
     let bars = figure("figure-o1-virtual");
     assert_eq!(bars["forms"], json!({"triangle": 1, "cross": 2}));
     assert_eq!(bars["rects"], 2, "{bars}");
-    let said = words("figure-o1-virtual");
+    let output = words("figure-o1-virtual");
     assert!(
-        said.contains("an older kernel") && said.contains("49 / 60"),
-        "{said}"
+        output.contains("an older kernel") && output.contains("49 / 60"),
+        "{output}"
     );
 }
 

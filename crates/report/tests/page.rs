@@ -121,7 +121,7 @@ fn what_is_drawn_is_what_was_measured() {
 }
 
 #[test]
-fn a_sum_that_does_not_add_up_is_said() {
+fn a_sum_that_does_not_add_up_is_reported() {
     let mut data = sample::data(100);
     let sums = |data: &RunData| -> Vec<bool> {
         let shown = shown(data);

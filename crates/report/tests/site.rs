@@ -296,12 +296,12 @@ fn reads(width: u32) {
             );
         }
     }
-    for said in seen["clocks"].as_array().unwrap() {
-        let real = said[0].as_str().unwrap().ends_with("-real");
+    for output in seen["clocks"].as_array().unwrap() {
+        let real = output[0].as_str().unwrap().ends_with("-real");
         assert_eq!(
-            (said[1].as_bool(), said[2].as_bool()),
+            (output[1].as_bool(), output[2].as_bool()),
             (Some(!real), Some(real)),
-            "{said}"
+            "{output}"
         );
     }
     assert_eq!(
@@ -450,7 +450,7 @@ fn same_results_same_bytes_wherever_they_lie() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_with_its_place() {
+fn what_cannot_be_done_is_reported_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("site");
     let error = site::write(&dir.path().join("gone"), &out)

@@ -49,8 +49,8 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
         .fold(0, usize::saturating_add);
     if filters > FILTERS {
         whole(format!(
-            "{filters} ID filters, each counted for every port that its route comes from, but \
-             {FILTERS} is the most"
+            "{filters} ID filters, each counted once for each port of its route: the maximum is \
+             {FILTERS}"
         ));
     }
     let buckets: u64 = routes
@@ -61,34 +61,34 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
         .sum();
     if buckets > ALL_BUCKETS {
         whole(format!(
-            "the rate limits keep {buckets} buckets for single IDs, but {ALL_BUCKETS} is the most: \
+            "the rate limits keep {buckets} buckets for single IDs: the maximum is {ALL_BUCKETS}; \
              lower their number of IDs"
         ));
     }
     for (at, route) in routes.routes.iter().enumerate() {
-        let mut say = |what: String| {
+        let mut report = |what: String| {
             errors.push(CompileError {
                 route: Some(RouteId(at as u32)),
                 name: route.name.clone(),
                 what,
             });
         };
-        check_counts(route, &mut say);
-        check_ways(route, ports, &mut say);
-        check_match(route, &mut say);
-        check_limits(route, routes.max_hops, &mut say);
-        check_makes(route, &mut say);
+        check_counts(route, &mut report);
+        check_ways(route, ports, &mut report);
+        check_match(route, &mut report);
+        check_limits(route, routes.max_hops, &mut report);
+        check_makes(route, &mut report);
         let longest = longest(route.matching.kinds);
         for action in &route.actions {
-            action.check(longest, &mut say);
+            action.check(longest, &mut report);
         }
-        protection::check(route, &mut say);
+        protection::check(route, &mut report);
     }
     errors
 }
 
 /// Checks that the counts fit into the 16 bits in which the table keeps them.
-fn check_counts(route: &Route, say: &mut impl FnMut(String)) {
+fn check_counts(route: &Route, report: &mut impl FnMut(String)) {
     let counts = [
         ("destinations", route.to.len()),
         ("changes", route.actions.len()),
@@ -97,7 +97,7 @@ fn check_counts(route: &Route, say: &mut impl FnMut(String)) {
     for (what, count) in counts {
         // One less: a condition on signals counts as one more pattern.
         if count >= usize::from(u16::MAX) {
-            say(format!(
+            report(format!(
                 "has {count} {what}; the maximum is {}",
                 u16::MAX - 1
             ));
@@ -108,14 +108,14 @@ fn check_counts(route: &Route, say: &mut impl FnMut(String)) {
     };
     let alternatives = &when.alternatives;
     if !(1..=MAX_ALTERNATIVES).contains(&alternatives.len()) {
-        say(format!(
+        report(format!(
             "has a condition of {} alternatives; it must have 1 to {MAX_ALTERNATIVES}",
             alternatives.len()
         ));
     }
     for tests in alternatives {
         if !(1..=MAX_TESTS).contains(&tests.len()) {
-            say(format!(
+            report(format!(
                 "has an alternative of {} comparisons; it must have 1 to {MAX_TESTS}",
                 tests.len()
             ));
@@ -123,14 +123,14 @@ fn check_counts(route: &Route, say: &mut impl FnMut(String)) {
     }
 }
 
-fn check_ways(route: &Route, ports: usize, say: &mut impl FnMut(String)) {
+fn check_ways(route: &Route, ports: usize, report: &mut impl FnMut(String)) {
     if route.from.is_empty() {
-        say("comes from no port: name at least one".to_string());
+        report("comes from no port: name at least one".to_string());
     }
     for (word, list) in [("from", &route.from), ("to", &route.to)] {
         for port in list {
             if usize::from(port.0) >= ports {
-                say(format!(
+                report(format!(
                     "{word}: there is no port number {}, only {ports} ports",
                     port.0
                 ));
@@ -139,39 +139,39 @@ fn check_ways(route: &Route, ports: usize, say: &mut impl FnMut(String)) {
         let mut sorted = list.clone();
         sorted.sort_unstable();
         if sorted.windows(2).any(|two| two[0] == two[1]) {
-            say(format!("{word}: names the same port twice; remove one"));
+            report(format!("{word}: names the same port twice; remove one"));
         }
     }
     if route.drop {
         if !route.to.is_empty() {
-            say("drops frames and sends them: remove either `drop` or `to`".to_string());
+            report("drops frames and sends them: remove either `drop` or `to`".to_string());
         }
         if !route.actions.is_empty() {
-            say("drops frames, so changing them has no effect: remove the changes".to_string());
+            report("drops frames, so changing them has no effect: remove the changes".to_string());
         }
         if route.limit.is_some() {
-            say("drops all frames, so a limit has no effect: remove it".to_string());
+            report("drops all frames, so a limit has no effect: remove it".to_string());
         }
     } else if route.to.is_empty() {
-        say("goes to no port: name at least one, or let it drop frames".to_string());
+        report("goes to no port: name at least one, or let it drop frames".to_string());
     } else if !route.allow_same_port
         && !route.from.is_empty()
         && let [only] = route.to[..]
         && route.from.iter().all(|from| *from == only)
     {
-        say(
+        report(
             "goes only to the port that it comes from: allow that, or name another port"
                 .to_string(),
         );
     }
 }
 
-fn check_match(route: &Route, say: &mut impl FnMut(String)) {
+fn check_match(route: &Route, report: &mut impl FnMut(String)) {
     for filter in &route.matching.ids {
         match filter.set {
             IdSet::Range { eff, first, last } => {
                 if first > last {
-                    say(format!("the range {first:X}-{last:X} is reversed"));
+                    report(format!("the range {first:X}-{last:X} is reversed"));
                 }
                 let max = if eff {
                     CanId::EFF_MASK
@@ -179,7 +179,7 @@ fn check_match(route: &Route, say: &mut impl FnMut(String)) {
                     CanId::SFF_MASK
                 };
                 if first > max || last > max {
-                    say(format!(
+                    report(format!(
                         "the range {first:X}-{last:X} goes beyond {max:X}, the highest {} ID",
                         if eff { "EFF" } else { "SFF" }
                     ));
@@ -187,7 +187,7 @@ fn check_match(route: &Route, say: &mut impl FnMut(String)) {
             }
             IdSet::Masked { id, mask } => {
                 if mask & CanId::ERR_FLAG != 0 && filter.inverted {
-                    say(format!(
+                    report(format!(
                         "the filter {id:X}~{mask:X} asks for error frames and is inverted, which \
                          has no meaning: take the error flag out of the mask or the inversion away"
                     ));
@@ -197,12 +197,12 @@ fn check_match(route: &Route, say: &mut impl FnMut(String)) {
     }
     for pattern in &route.matching.payload {
         if pattern.value.is_empty() {
-            say(format!(
+            report(format!(
                 "the payload pattern at byte {} names no bytes: give at least one",
                 pattern.at
             ));
         } else if pattern.mask.len() != pattern.value.len() {
-            say(format!(
+            report(format!(
                 "the payload pattern at byte {} has {} bytes of value and {} of mask: make them \
                  equal",
                 pattern.at,
@@ -210,7 +210,7 @@ fn check_match(route: &Route, say: &mut impl FnMut(String)) {
                 pattern.mask.len()
             ));
         } else if usize::from(pattern.at) + pattern.value.len() > dlc::XL_MAX {
-            say(format!(
+            report(format!(
                 "the payload pattern at byte {} ends behind the longest payload, {} bytes",
                 pattern.at,
                 dlc::XL_MAX
@@ -220,7 +220,7 @@ fn check_match(route: &Route, say: &mut impl FnMut(String)) {
     if let Some((first, last)) = route.matching.len
         && first > last
     {
-        say(format!("the range of lengths {first}-{last} is reversed"));
+        report(format!("the range of lengths {first}-{last} is reversed"));
     }
 }
 
@@ -236,7 +236,7 @@ pub(crate) struct ImpossibleFrame {
 }
 
 impl ImpossibleFrame {
-    pub(crate) fn of(route: &Route) -> Self {
+    pub(crate) fn find(route: &Route) -> Self {
         let sorts = sorts(route);
         let actions = &route.actions;
         let remote = actions.iter().fold(false, |had, action| action.rtr_of(had));
@@ -252,20 +252,20 @@ impl ImpossibleFrame {
 }
 
 /// Reports a route that stops all of its frames, because its changes make them impossible.
-fn check_makes(route: &Route, say: &mut impl FnMut(String)) {
-    let ImpossibleFrame { fd, xl, others } = ImpossibleFrame::of(route);
+fn check_makes(route: &Route, report: &mut impl FnMut(String)) {
+    let ImpossibleFrame { fd, xl, others } = ImpossibleFrame::find(route);
     if others {
         return;
     }
     if fd {
-        say(
+        report(
             "makes FD frames remote, and CAN FD has no remote frames: take the RTR flag (40000000) \
              out of `raw_id`, or take classic frames"
                 .to_string(),
         );
     }
     if xl {
-        say(
+        report(
             "gives XL frames an EFF ID or a flag, and an XL frame has a priority of 11 bits: name \
              an SFF ID (three digits), or take other kinds of frame"
                 .to_string(),
@@ -273,20 +273,20 @@ fn check_makes(route: &Route, say: &mut impl FnMut(String)) {
     }
 }
 
-fn check_limits(route: &Route, max_hops: u8, say: &mut impl FnMut(String)) {
+fn check_limits(route: &Route, max_hops: u8, report: &mut impl FnMut(String)) {
     if let Some(limit) = route.limit {
         if limit.frames == 0 || limit.per == 0 {
-            say(
+            report(
                 "the rate limit allows nothing or needs no time: both frames and time must be \
                  above 0"
                     .to_string(),
             );
         }
         if limit.burst == 0 {
-            say("the rate limit's burst is 0: it must be at least 1".to_string());
+            report("the rate limit's burst is 0: it must be at least 1".to_string());
         }
         if limit.per_id.is_some_and(|ids| ids == 0 || ids > BUCKETS) {
-            say(format!(
+            report(format!(
                 "the rate limit keeps 1 to {BUCKETS} IDs, not {}",
                 limit.per_id.unwrap_or(0)
             ));
@@ -295,7 +295,7 @@ fn check_limits(route: &Route, max_hops: u8, say: &mut impl FnMut(String)) {
     if let Some(hops) = route.hop_limit
         && (hops == 0 || hops > max_hops)
     {
-        say(format!(
+        report(format!(
             "the hop limit is {hops}, but must be 1 to max_hops, which is {max_hops}"
         ));
     }

@@ -79,10 +79,10 @@ impl RouteBuckets {
 
     /// Returns whether a frame with this ID may pass at `now`, and takes it from the bucket.
     pub(crate) fn take(&mut self, limit: &CompiledLimit, id: CanId, now: Nanos) -> bool {
-        self.of(key(id)).take(limit, now)
+        self.find_or_add(key(id)).take(limit, now)
     }
 
-    fn of(&mut self, id: u32) -> &mut TokenBucket {
+    fn find_or_add(&mut self, id: u32) -> &mut TokenBucket {
         if self.slots.is_empty() {
             return &mut self.shared;
         }

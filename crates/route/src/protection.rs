@@ -134,9 +134,9 @@ pub(crate) fn compile(routes: &[Route]) -> (Vec<CompiledProtection>, Vec<Protect
 }
 
 /// Reports a mistake in the protections of a route.
-pub(crate) fn check(route: &Route, say: &mut impl FnMut(String)) {
+pub(crate) fn check(route: &Route, report: &mut impl FnMut(String)) {
     if let Err((name, error)) = CompiledProtection::new(0, route) {
-        say(format!("has the protection `{name}`: {error}"));
+        report(format!("has the protection `{name}`: {error}"));
     }
 }
 

@@ -36,7 +36,7 @@ pub enum ShmSide {
 impl ShmSide {
     /// Returns the side with a peer's number; there are two.
     #[must_use]
-    pub const fn of(number: u64) -> Option<Self> {
+    pub const fn from_number(number: u64) -> Option<Self> {
         match number {
             0 => Some(Self::First),
             1 => Some(Self::Second),

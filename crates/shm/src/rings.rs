@@ -11,7 +11,7 @@ pub const SILENT: Nanos = 2_000_000_000;
 
 /// The error that the memory is shorter than [`layout::LEAST`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0} bytes of shared memory are too few: it takes {least} at least", least = layout::LEAST)]
+#[error("{0} bytes of shared memory are not enough: use at least {least}", least = layout::LEAST)]
 pub struct TooSmall(pub usize);
 
 /// State of the other side.
@@ -154,14 +154,14 @@ impl<W: SharedWords> ShmRings<W> {
         // The other side can write here, too. This repairs what it has overwritten.
         self.set(at::VERSION, VERSION);
         self.set(at::HEAD, pack(self.session, self.shown));
-        self.tell_tail();
+        self.publish_tail();
         self.set(at::LIFE, u64::from(self.life));
     }
 
     /// Writes the count of frames that were read in this session. As long as this side has not read
     /// any frame of the session, the word keeps the count of the previous session, which the other
     /// side may not have processed yet.
-    fn tell_tail(&self) {
+    fn publish_tail(&self) {
         if self.released != 0 {
             self.set(at::TAIL, pack(self.session, self.released));
         }
@@ -190,7 +190,7 @@ impl<W: SharedWords> ShmRings<W> {
 
     /// Processes changes of the other side. Returns true if the result of [`ShmRings::link`] has
     /// changed.
-    pub fn look(&mut self, now: Nanos) -> bool {
+    pub fn watch_peer(&mut self, now: Nanos) -> bool {
         let before = self.link();
         if std::mem::take(&mut self.armed) {
             self.set(at::WANTS, 0);
@@ -343,7 +343,7 @@ impl<W: SharedWords> ShmRings<W> {
             return false;
         }
         self.released = self.read;
-        self.tell_tail();
+        self.publish_tail();
         self.wants(WANTS_ROOM)
     }
 

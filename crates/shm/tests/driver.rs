@@ -32,8 +32,8 @@ fn program() -> Result<&'static Path, &'static str> {
             Ok(done) => done,
             Err(why) => return Err(format!("there is no C compiler `cc`: {why}")),
         };
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "cc: {said}");
+        let message = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "cc: {message}");
         Ok(out)
     });
     built.as_deref().map_err(String::as_str)
@@ -161,7 +161,7 @@ fn printed(frame: &Frame) -> String {
 fn step(rings: &mut ShmRings<SharedMapping>, step: &Step, now: u64) -> (String, String) {
     match step {
         Step::Look => {
-            let news = rings.look(now);
+            let news = rings.watch_peer(now);
             (format!("look {now}"), tell("look", news.into(), rings))
         }
         Step::Send(frame) => {

@@ -47,8 +47,8 @@ fn two_peers_share_a_memory() {
     assert!(one.other_is_there() && two.other_is_there());
 
     let (mut a, mut b) = (rings(&one, 1), rings(&two, 2));
-    a.look(0);
-    b.look(0);
+    a.watch_peer(0);
+    b.watch_peer(0);
     assert_eq!((a.side(), b.side()), (ShmSide::First, ShmSide::Second));
     assert!(!b.arm(false).frames);
     let frame = Frame::classic(CanId::sff(5).unwrap(), &[1, 2]).unwrap();
@@ -85,8 +85,8 @@ fn a_peer_goes_and_another_one_comes() {
     two.work().unwrap();
     assert!(two.other_is_there());
     let mut a = rings(&one, 2);
-    a.look(0);
-    b.look(0);
+    a.watch_peer(0);
+    b.watch_peer(0);
     assert_eq!((a.link(), b.link()), (PeerLink::Up, PeerLink::Up));
     // The memory outlives the server.
     drop(server);
@@ -102,7 +102,7 @@ fn a_peer_goes_and_another_one_comes() {
 }
 
 #[test]
-fn what_is_no_server_is_said() {
+fn what_is_no_server_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
     for (numbers, error) in [

@@ -52,8 +52,8 @@ fn number(frame: &Frame) -> u32 {
 fn two(memory: &Memory) -> (ShmRings<Memory>, ShmRings<Memory>) {
     let mut one = ShmRings::new(memory.clone(), ShmSide::First, 1, 0).unwrap();
     let mut two = ShmRings::new(memory.clone(), ShmSide::Second, 2, 0).unwrap();
-    one.look(0);
-    two.look(0);
+    one.watch_peer(0);
+    two.watch_peer(0);
     (one, two)
 }
 
@@ -84,7 +84,7 @@ fn frames_pass_both_ways_in_order() {
                 one.send(&numbered(n).view()).unwrap();
             }
             assert_eq!(all(&mut two), [0; 0], "not shown yet");
-            assert_eq!(one.publish(), (200, false), "nobody waits");
+            assert_eq!(one.publish(), (200, false), "no side waits");
             assert_eq!(all(&mut two), Vec::from_iter(numbers.clone()));
             assert_eq!(one.held(), 200, "not looked yet");
             one.progress();
@@ -105,7 +105,7 @@ fn a_full_ring_refuses() {
     two.receive(1, &mut |_| {});
     assert!(two.release(), "the other one wants to be rung");
     assert!(one.arm(true).room);
-    one.look(0);
+    one.watch_peer(0);
     assert_eq!(one.room(), 1);
     send(&mut one, room..room + 1);
     assert_eq!(all(&mut two), Vec::from_iter(1..=room));
@@ -121,7 +121,7 @@ fn who_waits_is_rung() {
     one.send(&numbered(1).view()).unwrap();
     assert_eq!(one.publish(), (1, true));
     assert!(two.arm(false).frames, "it came before");
-    two.look(0);
+    two.watch_peer(0);
     assert_eq!(all(&mut two), [1]);
     one.send(&numbered(2).view()).unwrap();
     assert_eq!(one.publish(), (1, false), "it is awake");
@@ -140,9 +140,9 @@ fn what_was_in_the_ring_of_a_side_that_died_is_lost_and_counted() {
     drop(two);
     let mut two = ShmRings::new(memory, ShmSide::Second, 3, 0).unwrap();
     send_nothing(&mut one);
-    assert!(two.look(0));
+    assert!(two.watch_peer(0));
     assert_eq!(all(&mut two), [0; 0], "of the time before");
-    one.look(0);
+    one.watch_peer(0);
     let c = one.counters();
     assert_eq!((c.taken, c.sent, c.lost, one.held()), (10, 4, 6, 0));
     assert_eq!(all(&mut one), [0; 0], "of the one before");
@@ -163,37 +163,37 @@ fn a_side_that_sleeps_goes_on_where_it_was() {
     let mut now = 0;
     while now < SILENT {
         now += BEAT;
-        one.look(now);
+        one.watch_peer(now);
     }
     assert_eq!(one.link(), PeerLink::Silent);
     assert_eq!(one.send(&numbered(9).view()), Err(NotSent::Down));
     // It wakes up: by its own clock no time has passed in between, or a long time.
-    two.look(now);
+    two.watch_peer(now);
     assert_eq!(two.link(), PeerLink::Up, "it slept itself");
-    assert!(one.look(now + 1));
+    assert!(one.watch_peer(now + 1));
     assert_eq!(one.link(), PeerLink::Up);
     assert_eq!(all(&mut two), [0, 1, 2, 3, 4]);
-    one.look(now + 2);
+    one.watch_peer(now + 2);
     assert_eq!((one.counters().sent, one.counters().lost), (5, 0));
 }
 
 #[test]
-fn a_side_that_goes_says_so() {
+fn a_side_that_goes_reports_that() {
     let memory = Memory::new();
     let (mut one, mut two) = two(&memory);
     send(&mut one, 0..5);
     assert!(two.leave());
-    assert!(one.look(1));
+    assert!(one.watch_peer(1));
     assert_eq!(one.link(), PeerLink::Absent);
     assert_eq!((one.counters().lost, one.held()), (5, 0));
 }
 
 #[test]
-fn another_version_is_told_apart() {
+fn another_version_is_distinguished() {
     let memory = Memory::new();
     let (mut one, _two) = two(&memory);
     memory.set(ShmSide::Second.block() + at::VERSION, 7);
-    assert!(one.look(1));
+    assert!(one.watch_peer(1));
     assert_eq!(one.link(), PeerLink::Foreign);
     assert!(!one.arm(true).frames, "it does not turn round and round");
     assert!(ShmRings::new(Memory(Arc::new(Vec::new())), ShmSide::First, 1, 0).is_err());
@@ -259,7 +259,7 @@ proptest! {
                     }
                 }
                 Step::Release(s) => { sides[usize::from(s)].release(); }
-                Step::Look(s) => { sides[usize::from(s)].look(0); }
+                Step::Look(s) => { sides[usize::from(s)].watch_peer(0); }
                 Step::Die(s) => {
                     lives += 1;
                     let side = if s { ShmSide::Second } else { ShmSide::First };
@@ -290,7 +290,7 @@ proptest! {
         // At the end both sides look, and the frames that were sent arrive.
         for _ in 0..3 {
             for side in &mut sides {
-                side.look(0);
+                side.watch_peer(0);
                 side.publish();
             }
             for (side, received) in sides.iter_mut().zip(&mut received) {
@@ -299,7 +299,7 @@ proptest! {
             }
         }
         for side in &mut sides {
-            side.look(0);
+            side.watch_peer(0);
             prop_assert_eq!(side.held(), 0);
         }
     }
@@ -307,7 +307,7 @@ proptest! {
     /// With a side that writes anything anywhere, the other side hands over only valid frames, ends
     /// each step, counts everything, and continues with an honest side afterwards.
     #[test]
-    fn a_hostile_side_hurts_nobody(
+    fn a_hostile_side_harms_no_other(
         writes in proptest::collection::vec((0..LEAST / 8, any::<u64>(), 0..8_u8, 0..300_usize), 1..200),
     ) {
         let memory = Memory::new();
@@ -323,7 +323,7 @@ proptest! {
                 // A count that is nearly correct.
                 2 => memory.set(at, session | word & 0x1FF),
                 3 => memory.set(ShmSide::Second.block() + at::HEAD, session | u64::from(word as u32)),
-                4 => { one.look(word & 0xFFFF_FFFF); }
+                4 => { one.watch_peer(word & 0xFFFF_FFFF); }
                 5 => {
                     let mut frames = 0;
                     one.receive(n, &mut |frame| {
@@ -347,12 +347,12 @@ proptest! {
         }
         let mut two = ShmRings::new(memory, ShmSide::Second, 99, 0).unwrap();
         let now = 1 << 40;
-        one.look(now);
-        two.look(now);
+        one.watch_peer(now);
+        two.watch_peer(now);
         // The hostile side may have written into this side's own block, too: the next beat repairs
         // it.
-        one.look(now);
-        two.look(now);
+        one.watch_peer(now);
+        two.watch_peer(now);
         prop_assert_eq!(one.link(), PeerLink::Up);
     }
 }

@@ -27,7 +27,7 @@ pub enum DecimalError {
     #[error("not a decimal number, such as -40, 0.25 or 1.5E-3")]
     Syntax,
     /// The number has more than 38 digits, or an exponent above 400.
-    #[error("more digits than 38, or an exponent above {LARGEST_EXPONENT}")]
+    #[error("more than 38 digits, or an exponent above {LARGEST_EXPONENT}")]
     Range,
 }
 

@@ -408,7 +408,7 @@ impl VirtualController {
         self.wire = None;
         for (number, function) in (0..).zip(self.in_use_mut()) {
             if VfNumber(number) != candidate.vf {
-                function.hear(&candidate.frame, end);
+                function.deliver(&candidate.frame, end);
             } else if let Some(place) = function.place(candidate.order) {
                 function.complete(place, RequestOutcome::Sent, end);
             }
@@ -416,9 +416,9 @@ impl VirtualController {
     }
 
     /// Records that a frame of another node has ended.
-    pub fn heard(&mut self, frame: &Frame, end: Nanos) {
+    pub fn deliver(&mut self, frame: &Frame, end: Nanos) {
         for function in self.in_use_mut() {
-            function.hear(frame, end);
+            function.deliver(frame, end);
         }
     }
 }

@@ -133,7 +133,7 @@ impl VirtualFunction {
         });
     }
 
-    pub(crate) fn hear(&mut self, frame: &Frame, at: Nanos) {
+    pub(crate) fn deliver(&mut self, frame: &Frame, at: Nanos) {
         let id = frame.id();
         if !self.started || !self.rights.receive.iter().any(|rule| rule.matches(id)) {
             return;

@@ -57,7 +57,7 @@ pub enum ControllerEvent {
 impl ControllerEvent {
     /// Returns the part of an event that matters to a controller with this node.
     #[must_use]
-    pub fn of(event: &NodeEvent<'_>, to: NodeId) -> Option<Self> {
+    pub fn from_event(event: &NodeEvent<'_>, to: NodeId) -> Option<Self> {
         Some(match *event {
             NodeEvent::Frame {
                 start,
@@ -148,7 +148,7 @@ impl AttachedController {
             } => match self.flying.take_if(|_| node == self.node) {
                 // The frame as it was on the wire: an error-passive sender's ESI is recessive.
                 Some(sent) => self.controller.sent(&NextFrame { frame, ..sent }, at),
-                None if heard => self.controller.heard(&frame, at),
+                None if heard => self.controller.deliver(&frame, at),
                 None => {}
             },
             ControllerEvent::Error { end, start, node } => {

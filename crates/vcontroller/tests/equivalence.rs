@@ -146,7 +146,7 @@ fn with_many(sends: &[Send], faults: &[(u64, ErrorKind)]) -> Log {
             .unwrap();
     }
     bus.run_until(END, |event| {
-        if let Some(what) = ControllerEvent::of(event, nodes[0]) {
+        if let Some(what) = ControllerEvent::from_event(event, nodes[0]) {
             note(&mut log, &what);
         }
     });

@@ -94,7 +94,7 @@ pub struct VirtioDevice {
     coalesce: Nanos,
     /// Number of frames that had ended at the last notification of the driver, and time at which
     /// the first later frame ended.
-    told: u64,
+    reported: u64,
     untold_since: Option<Nanos>,
 }
 
@@ -143,7 +143,7 @@ impl VirtioDevice {
             others: 0,
             now: 0,
             coalesce: options.coalesce,
-            told: 0,
+            reported: 0,
             untold_since: None,
         }
     }
@@ -343,7 +343,7 @@ impl VirtioDevice {
     }
 
     /// Hands over up to `budget` frames that the machine sends. Returns true if there may be more.
-    /// If it returns false, [`VirtioDevice::tell`] reports whether further ones have been added
+    /// If it returns false, [`VirtioDevice::notify_and_arm`] reports whether further ones have been added
     /// meanwhile.
     pub fn take(&mut self, budget: usize, take: &mut dyn FnMut(TakenFrame)) -> bool {
         if self.frames == QueueKnowledge::Quiet {
@@ -365,7 +365,7 @@ impl VirtioDevice {
         true
     }
 
-    /// Records the end of a frame. [`VirtioDevice::tell`] notifies the driver.
+    /// Records the end of a frame. [`VirtioDevice::notify_and_arm`] notifies the driver.
     pub fn finish(&mut self, ticket: FrameTicket, ok: bool) {
         lock(&self.guest).rings.finish(ticket, ok);
     }
@@ -377,7 +377,7 @@ impl VirtioDevice {
     }
 
     /// Passes the machine a frame that it [carries](VirtioDevice::carries), while its link is up;
-    /// returns false if the machine has no buffer for it. [`VirtioDevice::tell`] notifies the
+    /// returns false if the machine has no buffer for it. [`VirtioDevice::notify_and_arm`] notifies the
     /// driver.
     pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
         lock(&self.guest).rings.give(frame)
@@ -386,9 +386,9 @@ impl VirtioDevice {
     /// Notifies the driver of the buffers that were given back and the frames that were passed
     /// since the last call; returns true if it has buffers for frames again, after there was none.
     /// For a caller that gives frames and takes none: requests of the machine are left to
-    /// [`VirtioDevice::tell`].
-    pub fn tell_given(&mut self) -> bool {
-        self.tell_ended();
+    /// [`VirtioDevice::notify_and_arm`].
+    pub fn notify_driver(&mut self) -> bool {
+        self.publish_completions();
         self.interrupt(RX);
         lock(&self.guest).rings.arm_these([false; QUEUES]).room
     }
@@ -398,27 +398,27 @@ impl VirtioDevice {
     /// A driver with several frames under way is notified of half of them together, or when the
     /// delay is over: so a program that waits for its own frame before it sends the next one is
     /// notified immediately, and a program that sends without pause gets fewer interrupts.
-    fn tell_ended(&mut self) {
+    fn publish_completions(&mut self) {
         let guest = lock(&self.guest);
         let (ended, under_way) = (guest.rings.ended(), guest.rings.under_way());
         drop(guest);
-        let untold = ended - self.told;
+        let untold = ended - self.reported;
         if untold > 0 && untold < under_way.min(MOST_UNTOLD) {
             let since = *self.untold_since.get_or_insert(self.now);
             if self.now < since.saturating_add(self.coalesce) {
                 return;
             }
         }
-        self.told = ended;
+        self.reported = ended;
         self.untold_since = None;
         self.interrupt(TX);
     }
 
-    /// Does the same as [`VirtioDevice::tell_given`], and arms a queue that was found empty: the
+    /// Does the same as [`VirtioDevice::notify_driver`], and arms a queue that was found empty: the
     /// result shows what the driver has added to it meanwhile, for which it sends no notification.
     /// For the code that takes frames: no other caller may consume that result.
-    pub fn tell(&mut self) -> ArmedQueues {
-        self.tell_ended();
+    pub fn notify_and_arm(&mut self) -> ArmedQueues {
+        self.publish_completions();
         self.interrupt(RX);
         let mut which = [false; QUEUES];
         which[TX] = self.frames == QueueKnowledge::Empty;
@@ -454,7 +454,7 @@ impl VirtioDevice {
     pub fn set_bus_off(&mut self, bus_off: bool) {
         let changed = lock(&self.guest).rings.set_bus_off(bus_off);
         if let Some(session) = self.session.as_ref().filter(|_| changed) {
-            session.tell();
+            session.notify_config_change();
         }
     }
 

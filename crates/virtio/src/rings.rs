@@ -86,7 +86,7 @@ struct DescriptorChain {
 }
 
 impl DescriptorChain {
-    fn of(&self, writable: bool) -> impl Iterator<Item = &ChainPart> {
+    fn parts(&self, writable: bool) -> impl Iterator<Item = &ChainPart> {
         let parts = self.parts.iter().take(self.count);
         parts.filter(move |part| part.writable == writable)
     }
@@ -94,7 +94,7 @@ impl DescriptorChain {
     /// Copies the bytes that the driver wrote, as far as they fit; returns their number.
     fn read(&self, memory: &GuestMemoryMmap, bytes: &mut [u8]) -> usize {
         let mut done = 0;
-        for part in self.of(false) {
+        for part in self.parts(false) {
             let Some(room) = bytes.get_mut(done..) else {
                 break;
             };
@@ -112,11 +112,11 @@ impl DescriptorChain {
 
     /// Writes all of the bytes; returns false if there is not enough room.
     fn write(&self, memory: &GuestMemoryMmap, mut bytes: &[u8]) -> bool {
-        let room: usize = self.of(true).map(|part| part.len).sum();
+        let room: usize = self.parts(true).map(|part| part.len).sum();
         if room < bytes.len() {
             return false;
         }
-        for part in self.of(true) {
+        for part in self.parts(true) {
             let (now, rest) = bytes.split_at(part.len.min(bytes.len()));
             if memory.write_slice(now, part.at).is_err() {
                 return false;
@@ -128,7 +128,7 @@ impl DescriptorChain {
 
     /// Returns the address at which the driver expects the result.
     fn result(&self) -> Option<GuestAddress> {
-        let mut writable = self.of(true).filter(|part| part.len > 0);
+        let mut writable = self.parts(true).filter(|part| part.len > 0);
         writable.next().map(|part| part.at)
     }
 }

@@ -219,7 +219,7 @@ impl MonitorSession {
     }
 
     /// Notifies the machine that its configuration has changed.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn notify_config_change(&self) {
         let Some(monitor) = &self.monitor else { return };
         let mut bytes = [0; HEADER];
         for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(CONFIG_CHANGE) {

@@ -76,7 +76,7 @@ fn wait_taken(device: &Worked) -> TakenFrame {
 }
 
 #[test]
-fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
+fn frames_pass_both_ways_and_are_acknowledged_on_completion() {
     let place = place();
     let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
     assert_eq!(device.lock().link(), DeviceLink::Absent);
@@ -91,7 +91,7 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     assert_eq!(first.frame.to_string(), "123##10102");
     assert_eq!(machine.back(TX), None, "not before it was on the bus");
     device.lock().finish(first.ticket, true);
-    device.lock().tell();
+    device.lock().notify_and_arm();
     assert_eq!(machine.wait_back(TX), (3, vec![RESULT_OK]));
     assert_eq!(machine.calls[TX].read().unwrap(), 1, "an interrupt");
     // A second report of its end changes nothing.
@@ -103,7 +103,7 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     machine.describe(RX, 5, &[], 80);
     machine.offer(RX, 5);
     assert!(device.lock().give(&frame.view()));
-    device.lock().tell();
+    device.lock().notify_and_arm();
     let (head, bytes) = machine.wait_back(RX);
     assert_eq!((head, bytes.len()), (5, 18));
     assert_eq!(&bytes[..2], MESSAGE_RX.to_le_bytes());
@@ -123,7 +123,7 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     machine.send(TX, 4, &message(1, &[]));
     wait("it is refused", || {
         assert_eq!(taken(&device), []);
-        device.lock().tell();
+        device.lock().notify_and_arm();
         machine.back(TX) == Some((4, vec![RESULT_NOT_OK]))
     });
     let counters = device.lock().counters();
@@ -153,9 +153,9 @@ fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
     offer(&mut machine, 2);
     assert_eq!(taken(&device).len(), 1);
     offer(&mut machine, 3);
-    assert!(device.lock().tell().frames, "after the last look");
+    assert!(device.lock().notify_and_arm().frames, "after the last look");
     assert_eq!(taken(&device).len(), 1);
-    assert!(!device.lock().tell().work());
+    assert!(!device.lock().notify_and_arm().work());
     offer(&mut machine, 4);
     assert_eq!(taken(&device), [], "the driver would have said it");
     machine.kick(TX);
@@ -166,7 +166,7 @@ fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
     let mut all = Vec::new();
     assert!(device.lock().take(1, &mut |taken| all.push(taken)));
     assert!(
-        !device.lock().tell().work(),
+        !device.lock().notify_and_arm().work(),
         "not armed: it is asked again anyway"
     );
     assert_eq!(taken(&device).len(), 1);
@@ -248,7 +248,7 @@ fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
 /// The same buffer twice, buffers outside of the memory, endless chains, messages that are too
 /// short.
 #[test]
-fn buffers_that_make_no_sense_hurt_nobody() {
+fn invalid_buffers_harm_no_other() {
     let place = place();
     let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
@@ -381,12 +381,12 @@ fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
 /// returns: with a header whose body does not come, with a body in pieces, with answers that are
 /// not read.
 #[test]
-fn no_monitor_holds_up_who_serves_it() {
+fn no_monitor_blocks_its_server() {
     use std::io::Write;
     let place = place();
     let mut device = VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap();
     let connect = || std::os::unix::net::UnixStream::connect(&place.path).unwrap();
-    let said = |device: &mut VirtioDevice, what: &str| {
+    let output = |device: &mut VirtioDevice, what: &str| {
         let remarks = device.remarks();
         assert!(remarks.iter().any(|r| r.contains(what)), "{remarks:?}");
     };
@@ -413,7 +413,7 @@ fn no_monitor_holds_up_who_serves_it() {
     device.work(200_005_000);
     assert_eq!(device.link(), DeviceLink::Absent);
     assert_eq!(device.alarms().len(), 1, "a user hears of it at once");
-    said(&mut device, "its body did not arrive");
+    output(&mut device, "its body did not arrive");
     // One that disconnects in the middle of a message, or of a header.
     for part in [13, 5] {
         let mut stream = connect();
@@ -424,7 +424,7 @@ fn no_monitor_holds_up_who_serves_it() {
         drop(stream);
         device.work(0);
         assert_eq!(device.link(), DeviceLink::Absent, "after {part} bytes");
-        said(&mut device, "has closed its connection");
+        output(&mut device, "has closed its connection");
     }
     // `VHOST_USER_GET_FEATURES`, repeatedly, without reading the answers.
     let mut stream = connect();
@@ -440,7 +440,7 @@ fn no_monitor_holds_up_who_serves_it() {
         device.work(0);
         assert!(served < 100_000, "it is never sent away");
     }
-    said(&mut device, "it reads no answers");
+    output(&mut device, "it reads no answers");
 }
 
 /// The monitor of a machine could shrink a file, and SIGBUS would terminate the gateway.
@@ -540,14 +540,14 @@ fn several_frames_that_were_sent_take_one_interrupt() {
         device.work(now);
         device.take(100, &mut |taken| tickets.push(taken.ticket));
         assert_eq!(tickets.len(), usize::from(frames));
-        device.tell();
+        device.notify_and_arm();
         assert_eq!(interrupts(), 0, "nothing was sent yet");
         tickets
     };
     let end = |device: &mut VirtioDevice, ticket, now| {
         device.work(now);
         device.finish(ticket, true);
-        device.tell();
+        device.notify_and_arm();
         let there = machine.borrow_mut().back(TX);
         assert!(there.is_some(), "the result is there at the end of frame");
         interrupts()
@@ -557,18 +557,18 @@ fn several_frames_that_were_sent_take_one_interrupt() {
     // 8 under way: 1 and 7, 2 and 6, 3 and 5, 4 and 4: interrupt; then 1 and 3, 2 and 2: interrupt;
     // 1 and 1: interrupt; the last one.
     let eight = send(&mut device, 8, 10);
-    let told: Vec<u64> = eight.iter().map(|t| end(&mut device, *t, 20)).collect();
-    assert_eq!(told, [0, 0, 0, 1, 0, 1, 1, 1]);
+    let reported: Vec<u64> = eight.iter().map(|t| end(&mut device, *t, 20)).collect();
+    assert_eq!(reported, [0, 0, 0, 1, 0, 1, 1, 1]);
     assert_eq!(device.deadline(), None);
     // The delay is over before half of them have ended.
     let five = send(&mut device, 5, 100);
     assert_eq!(end(&mut device, five[0], 200), 0);
     assert_eq!(device.deadline(), Some(200 + LATER));
     device.work(200 + LATER - 1);
-    device.tell();
+    device.notify_and_arm();
     assert_eq!(interrupts(), 0);
     device.work(200 + LATER);
-    device.tell();
+    device.notify_and_arm();
     assert_eq!((interrupts(), device.deadline()), (1, None));
     // Failed frames count as ended, too, and no notification is missing at the end.
     assert_eq!(end(&mut device, five[1], 2_000), 0);
@@ -576,6 +576,6 @@ fn several_frames_that_were_sent_take_one_interrupt() {
     for ticket in &five[2..] {
         device.finish(*ticket, false);
     }
-    device.tell();
+    device.notify_and_arm();
     assert_eq!((interrupts(), device.deadline()), (1, None));
 }

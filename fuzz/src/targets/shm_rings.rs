@@ -58,7 +58,7 @@ fn run(input: &[u8]) {
     // Initially, the peer is correct.
     memory.set(theirs + at::VERSION, layout::VERSION);
     memory.set(theirs + at::LIFE, 9);
-    side.look(0);
+    side.watch_peer(0);
     let mut now = 0;
     for _ in 0..STEPS {
         if bytes.is_empty() {
@@ -86,7 +86,7 @@ fn run(input: &[u8]) {
                 memory.set(slot, header);
             }
             5 => {
-                side.look(now);
+                side.watch_peer(now);
             }
             6 => {
                 let budget = usize::from(bytes.short());
@@ -124,8 +124,8 @@ fn run(input: &[u8]) {
     // heartbeat.
     for _ in 0..3 {
         now += SILENT / 4;
-        side.look(now);
-        other.look(now);
+        side.watch_peer(now);
+        other.watch_peer(now);
     }
     assert_eq!((side.link(), other.link()), (PeerLink::Up, PeerLink::Up));
 }

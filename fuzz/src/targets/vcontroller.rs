@@ -150,7 +150,7 @@ fn run(input: &[u8]) {
             }
             14 => {
                 if let Some(frame) = frame(bytes) {
-                    controller.heard(&frame, now);
+                    controller.deliver(&frame, now);
                 }
             }
             _ => {

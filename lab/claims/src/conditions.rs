@@ -21,13 +21,13 @@ impl Conditions {
     /// added at the end, if it is not empty.
     pub(crate) fn judge(self, measured: String, remark: &str) -> ClaimJudgement {
         let failed: Vec<_> = self.0.iter().filter(|c| !c.0).collect();
-        let (verdict, said) = if failed.is_empty() {
+        let (verdict, output) = if failed.is_empty() {
             (Verdict::Reproduced, self.0.iter().collect())
         } else {
             (Verdict::Differs, failed)
         };
-        let said: Vec<_> = said.iter().map(|c| c.1.as_str()).collect();
-        let mut why = said.join("; ");
+        let output: Vec<_> = output.iter().map(|c| c.1.as_str()).collect();
+        let mut why = output.join("; ");
         if !remark.is_empty() {
             why.push_str("; ");
             why.push_str(remark);

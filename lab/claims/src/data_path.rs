@@ -38,7 +38,7 @@ impl DataPath {
     }
 
     /// Returns the same experiment on this data path.
-    pub(crate) fn of(self, experiment: Experiment) -> Experiment {
+    pub(crate) fn apply_to(self, experiment: Experiment) -> Experiment {
         Experiment {
             gateway: self.gateway(),
             ..experiment

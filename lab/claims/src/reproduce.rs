@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_says_what_there_is() {
+    fn a_wrong_name_lists_the_known_ones() {
         let wrong = select(&["G99".to_owned()]).unwrap_err();
         let text = wrong.to_string();
         assert!(

@@ -21,7 +21,7 @@ pub(crate) fn simple(extent: Extent) -> Experiment {
 
 /// Returns a flood through a long list.
 pub(crate) fn overrun(extent: Extent, path: DataPath) -> Experiment {
-    path.quickly(extent).of(Experiment {
+    path.quickly(extent).apply_to(Experiment {
         traffic: TrafficPattern::Flood,
         filters: FilterChoice::List(2048),
         ..board(extent.pick(1000, 10_000))
@@ -35,7 +35,7 @@ pub(crate) fn kernels(rt: bool) -> Vec<Kernel> {
 
 /// Returns the simple gateway on a kernel.
 pub(crate) fn on_kernel(extent: Extent, path: DataPath, kernel: Kernel) -> Experiment {
-    path.of(Experiment {
+    path.apply_to(Experiment {
         kernel,
         ..simple(extent)
     })

@@ -80,26 +80,26 @@ pub fn given(experiment: &Experiment) -> Result<ImageInput, MeasureError> {
 #[must_use]
 pub fn outcome(
     experiment: &Experiment,
-    said: &BareOutcome,
+    message: &BareOutcome,
     versions: Vec<(String, String)>,
 ) -> GuestOutcome {
     let mut outcome = GuestOutcome {
         versions,
-        console: said.text.lines().take(20).collect::<Vec<_>>().join("\n"),
+        console: message.text.lines().take(20).collect::<Vec<_>>().join("\n"),
         ..GuestOutcome::default()
     };
-    match results(experiment, said) {
+    match results(experiment, message) {
         Ok(bytes) => {
             outcome.status = Some(0);
             outcome.outputs.push((RESULTS.to_owned(), bytes));
         }
-        Err(why) => outcome.failure = Some(GuestFailure::Guest { said: why }),
+        Err(why) => outcome.failure = Some(GuestFailure::Guest { message: why }),
     }
     outcome
 }
 
-fn results(experiment: &Experiment, said: &BareOutcome) -> Result<Vec<u8>, String> {
-    let read = ImageOutput::of(said)?;
+fn results(experiment: &Experiment, message: &BareOutcome) -> Result<Vec<u8>, String> {
+    let read = ImageOutput::parse(message)?;
     let words = |error: &dyn std::error::Error| guest::with_causes(error);
     let setup = measure::setup(experiment).map_err(|e| words(&e))?;
     let bench = TimedBench {
@@ -123,7 +123,7 @@ struct ImageOutput {
 }
 
 impl ImageOutput {
-    fn of(said: &BareOutcome) -> Result<Self, String> {
+    fn parse(message: &BareOutcome) -> Result<Self, String> {
         let mut read = Self {
             counters: None,
             stamps: Vec::new(),
@@ -131,7 +131,7 @@ impl ImageOutput {
         };
         let mut whole = false;
         let mut words = Vec::new();
-        for line in said.text.lines() {
+        for line in message.text.lines() {
             let line = line.trim_end();
             if line.starts_with("{\"end\":") {
                 let stamp: BenchStamp = serde_json::from_str(line)
@@ -149,7 +149,7 @@ impl ImageOutput {
                 words.push(line.to_owned());
             }
         }
-        if whole && said.ended {
+        if whole && message.ended {
             return Ok(read);
         }
         words.reverse();
@@ -157,7 +157,7 @@ impl ImageOutput {
         words.reverse();
         Err(format!(
             "the image {}; its last output: {}",
-            if said.ended {
+            if message.ended {
                 "ended before the end of its measurement"
             } else {
                 "did not end"
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_image_says_becomes_results() {
+    fn what_an_image_states_becomes_results() {
         let e = experiment();
         let outcome = outcome(&e, &text(&counters(2), 4, END), vec![]);
         assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
@@ -258,9 +258,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn what_is_missing_is_reported() {
         let e = experiment();
-        let why = |said: &BareOutcome| outcome(&e, said, vec![]).failure.unwrap().to_string();
+        let why = |message: &BareOutcome| outcome(&e, message, vec![]).failure.unwrap().to_string();
         let early = why(&text("cangate: port gw0: no", 0, ""));
         assert!(
             early.contains("ended before") && early.contains("gw0: no"),

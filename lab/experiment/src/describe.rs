@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_says_what_it_is_of() {
+    fn a_result_names_its_experiment() {
         let e = Experiment::default();
         let versions = [("qemu".to_owned(), "11".to_owned())];
         let mut description = RunDescription::default();

@@ -133,7 +133,7 @@ mod tests {
     const S: fn(u64) -> Duration = Duration::from_secs;
 
     #[test]
-    fn nothing_is_said_before_there_is_something_to_judge_by() {
+    fn nothing_is_reported_before_there_is_something_to_judge_by() {
         let all = some(7);
         let mut estimate = TimeEstimate::new(2);
         estimate.plan(&all);
@@ -184,7 +184,7 @@ mod tests {
         let all = some(seconds.len() as u64);
         let mut estimate = TimeEstimate::new(jobs);
         estimate.plan(&all);
-        let (mut said, mut now, mut next) = (Vec::new(), Duration::ZERO, 0);
+        let (mut output, mut now, mut next) = (Vec::new(), Duration::ZERO, 0);
         let mut running: Vec<(Duration, usize)> = Vec::new();
         loop {
             while running.len() < jobs && next < all.len() {
@@ -194,12 +194,12 @@ mod tests {
             }
             running.sort();
             if running.is_empty() {
-                return (said, now);
+                return (output, now);
             }
             let (end, number) = running.remove(0);
             now = end;
             estimate.ended(number, now);
-            said.extend(estimate.left(now).map(|left| (now, left)));
+            output.extend(estimate.left(now).map(|left| (now, left)));
         }
     }
 
@@ -208,19 +208,19 @@ mod tests {
         /// is made, the estimated remaining time is at most twice and at least half of the actual
         /// one, plus or minus the longest experiment.
         #[test]
-        fn what_is_said_holds_within_a_factor_of_two(
+        fn what_is_reported_holds_within_a_factor_of_two(
             seconds in prop::collection::vec(20u64..=60, 8..60),
             jobs in 1usize..5,
         ) {
-            let (said, end) = simulate(&seconds, jobs);
+            let (output, end) = simulate(&seconds, jobs);
             let quarter = seconds.len() / 4;
-            for (now, left) in said.iter().skip(quarter) {
+            for (now, left) in output.iter().skip(quarter) {
                 let truth = end.saturating_sub(*now);
                 prop_assert!(*left <= truth * 2 + S(60), "{left:?} of {truth:?} at {now:?}");
                 prop_assert!(*left * 2 + S(60) >= truth, "{left:?} of {truth:?} at {now:?}");
             }
             // The last estimate is correct.
-            prop_assert_eq!(said.last().map(|last| last.1), Some(Duration::ZERO));
+            prop_assert_eq!(output.last().map(|last| last.1), Some(Duration::ZERO));
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct LatencyFigures {
 }
 
 impl LatencyFigures {
-    fn of(values: impl IntoIterator<Item = i64>) -> Option<Self> {
+    fn from_values(values: impl IntoIterator<Item = i64>) -> Option<Self> {
         let summary = values.into_iter().collect::<LatencyProfile>().summary()?;
         Some(Self {
             min: summary.min,
@@ -80,12 +80,12 @@ pub struct ExperimentFigures {
 impl ExperimentFigures {
     /// Returns the figures of results.
     #[must_use]
-    pub fn of(experiment: &Experiment, results: &RunResults) -> Self {
+    pub fn from_results(experiment: &Experiment, results: &RunResults) -> Self {
         let records = &results.records;
         let count = |status| records.iter().filter(|r| r.status == status).count() as u64;
         let (duplicated, unexpected) = (count(Status::Duplicated), count(Status::Unexpected));
         Self {
-            latency_ns: LatencyFigures::of(latencies(results)),
+            latency_ns: LatencyFigures::from_values(latencies(results)),
             sent: records.iter().filter(|r| r.incoming.is_some()).count() as u64 - duplicated,
             received: count(Status::Delivered),
             lost: count(Status::Lost),
@@ -145,7 +145,7 @@ fn registers(records: &[FrameRecord]) -> Option<RegisterFigures> {
             .map(|p| p.0.saturating_add(i64::from(p.1) * cost));
         Some(AtCost {
             access_ns,
-            latency_ns: LatencyFigures::of(with)?,
+            latency_ns: LatencyFigures::from_values(with)?,
         })
     });
     Some(RegisterFigures {
@@ -176,7 +176,7 @@ mod tests {
         records[2].status = Status::Duplicated;
         records[5].status = Status::Unexpected;
         records[5].incoming = None;
-        let f = ExperimentFigures::of(&Experiment::default(), &results(records));
+        let f = ExperimentFigures::from_results(&Experiment::default(), &results(records));
         assert_eq!((f.sent, f.received, f.lost), (4, 3, 1));
         assert_eq!((f.duplicated, f.unexpected, f.reordered), (1, 1, 0));
         assert_eq!(f.latency_ns.unwrap().max, 1000);
@@ -188,7 +188,7 @@ mod tests {
         let mut records = fake::records(4, 1000);
         let last = records[3].outgoing.unwrap().end;
         records[0].outgoing.as_mut().unwrap().end = last + 1;
-        let f = ExperimentFigures::of(&Experiment::default(), &results(records));
+        let f = ExperimentFigures::from_results(&Experiment::default(), &results(records));
         assert_eq!(f.reordered, 1);
     }
 
@@ -198,7 +198,7 @@ mod tests {
         for (record, n) in records.iter_mut().zip([10, 20, 30]) {
             record.accesses = Some(n);
         }
-        let f = ExperimentFigures::of(&Experiment::default(), &results(records));
+        let f = ExperimentFigures::from_results(&Experiment::default(), &results(records));
         let r = f.register_accesses.unwrap();
         assert_eq!((r.min, r.p50, r.max), (10, 20, 30));
         let p50: Vec<_> = r.at_cost.iter().map(|c| c.latency_ns.p50).collect();
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn where_nothing_came_back_there_is_no_latency() {
-        let f = ExperimentFigures::of(&Experiment::default(), &RunResults::default());
+        let f = ExperimentFigures::from_results(&Experiment::default(), &RunResults::default());
         assert_eq!((f.latency_ns, f.register_accesses), (None, None));
     }
 }

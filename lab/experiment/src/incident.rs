@@ -13,7 +13,7 @@ pub struct IncidentAftermath {
     /// started again.
     pub later: u64,
     /// Machines that had been notified that the controller was bus-off.
-    pub told: u64,
+    pub reported: u64,
     /// Of 20 frames that the machine sent afterwards: the number that were on the bus.
     pub returned: u64,
     /// Of one frame that was sent to it afterwards: the number that it received.
@@ -70,7 +70,7 @@ impl IncidentAftermath {
         [
             self.before,
             self.later,
-            self.told,
+            self.reported,
             self.returned,
             self.received,
             self.requested,
@@ -92,17 +92,17 @@ impl IncidentAftermath {
 
     /// Reads them from results; `None` where there was no incident.
     #[must_use]
-    pub fn of(results: &RunResults) -> Option<Self> {
+    pub fn from_results(results: &RunResults) -> Option<Self> {
         let mut numbers = [0; NAMES.len()];
         for (number_of, name) in numbers.iter_mut().zip(NAMES) {
             *number_of = figure(results, name)?;
         }
-        let [before, later, told, returned, received, rest @ ..] = numbers;
+        let [before, later, reported, returned, received, rest @ ..] = numbers;
         let [requested, sent, refused, given_up, waiting, heard] = rest;
         Some(Self {
             before,
             later,
-            told,
+            reported,
             returned,
             received,
             requested,
@@ -122,11 +122,11 @@ mod tests {
     #[test]
     fn what_came_of_it_is_read_again() {
         let mut results = RunResults::default();
-        assert_eq!(IncidentAftermath::of(&results), None);
+        assert_eq!(IncidentAftermath::from_results(&results), None);
         let all = IncidentAftermath {
             before: 1,
             later: 2,
-            told: 3,
+            reported: 3,
             returned: 4,
             received: 5,
             requested: 30,
@@ -137,7 +137,7 @@ mod tests {
             heard: 12,
         };
         results.description.more = all.entries();
-        assert_eq!(IncidentAftermath::of(&results), Some(all));
+        assert_eq!(IncidentAftermath::from_results(&results), Some(all));
         assert_eq!((all.without_fate(), all.unheard()), (1, 0));
         assert_eq!(IncidentAftermath { heard: 14, ..all }.unheard(), 2);
     }

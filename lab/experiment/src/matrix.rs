@@ -304,7 +304,7 @@ mod tests {
 
         /// The product is that of nested loops.
         #[test]
-        fn as_nested_loops_say(seeds in prop::collection::btree_set(0u64..50, 1..6),
+        fn as_nested_loops_state(seeds in prop::collection::btree_set(0u64..50, 1..6),
                                frames in prop::collection::btree_set(1u32..50, 1..6),
                                out in 0u64..50) {
             let lists = format!("frames = {frames:?}\nseed = {seeds:?}\n").replace('{', "[").replace('}', "]");

@@ -101,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn names_are_short_and_say_what_is_special() {
+    fn names_are_short_and_contain_special_settings() {
         let mut e = Experiment::default();
         assert_eq!(e.name(), "6.1_kvaser_cangw_oneatatime_none_4B_500f");
         e.filters = FilterChoice::List(2048);

@@ -108,7 +108,7 @@ mod tests {
     fn what_others_did_is_read_again() {
         let mut results = RunResults::default();
         assert_eq!(beside(&results), None);
-        let said = OtherRoundTrips {
+        let expected = OtherRoundTrips {
             frame: 115_000,
             asking: 98.25,
             rate: 8_000.0,
@@ -120,8 +120,8 @@ mod tests {
             unheard: 3,
             exits: vec![("exits".to_owned(), 1.25)],
         };
-        results.description.more = entries(&said);
-        assert_eq!(beside(&results), Some(said));
+        results.description.more = entries(&expected);
+        assert_eq!(beside(&results), Some(expected));
         // Nothing is known about a round trip then.
         assert_eq!(exits_a_frame(&results), None);
     }

@@ -46,8 +46,8 @@ pub struct RateTry {
 }
 
 impl RateTry {
-    fn of(experiment: &Experiment, results: &RunResults) -> Self {
-        let figures = ExperimentFigures::of(experiment, results);
+    fn from_results(experiment: &Experiment, results: &RunResults) -> Self {
+        let figures = ExperimentFigures::from_results(experiment, results);
         let spacing = spacing(&results.records);
         Self {
             name: experiment.name(),
@@ -223,7 +223,7 @@ impl RateSearch {
                 ..self.base.clone()
             };
             match find(&next) {
-                StoredResult::Results(results) => self.tell(&next, &results),
+                StoredResult::Results(results) => self.record(&next, &results),
                 StoredResult::Failed(failed) => {
                     self.end = Some(Err(failed));
                     self.failing = Some(next);
@@ -257,8 +257,8 @@ impl RateSearch {
             .then_some(TrafficPattern::Period(period))
     }
 
-    fn tell(&mut self, experiment: &Experiment, results: &RunResults) {
-        let tried = RateTry::of(experiment, results);
+    fn record(&mut self, experiment: &Experiment, results: &RunResults) {
+        let tried = RateTry::from_results(experiment, results);
         self.tried.push(tried.clone());
         match experiment.traffic {
             TrafficPattern::Period(period) => {

@@ -103,7 +103,7 @@ mod tests {
     fn what_was_counted_is_read_again_and_every_frame_has_a_place() {
         let mut results = RunResults::default();
         assert_eq!(receiving(&results), None);
-        let said = ReceivedCounts {
+        let counts = ReceivedCounts {
             bus: 100,
             load: 99.75,
             owner: 90,
@@ -112,13 +112,13 @@ mod tests {
             idle: 12.5,
             exits: vec![("exits".to_owned(), 1.25)],
         };
-        results.description.more = entries(&said);
-        assert_eq!(receiving(&results), Some(said.clone()));
-        assert_eq!(said.lost(), 31);
-        assert_eq!(said.places().map(|(_, count)| count), [10, 20, 1]);
+        results.description.more = entries(&counts);
+        assert_eq!(receiving(&results), Some(counts.clone()));
+        assert_eq!(counts.lost(), 31);
+        assert_eq!(counts.places().map(|(_, count)| count), [10, 20, 1]);
         assert_eq!(
-            said.places().iter().map(|(_, count)| count).sum::<u64>(),
-            said.lost()
+            counts.places().iter().map(|(_, count)| count).sum::<u64>(),
+            counts.lost()
         );
     }
 }

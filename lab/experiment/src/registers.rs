@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn where_it_is_not_certain_nothing_is_said() {
+    fn where_it_is_not_certain_nothing_is_reported() {
         for (mut records, recording) in [
             (fake::records(3, 1000), recording(2)),
             (fake::records(3, 1000), recording(5)[..20].to_vec()),

@@ -184,7 +184,7 @@ pub fn run(
                         tally.made += 1;
                         on(ScheduleEvent::Made(
                             index,
-                            Box::new(ExperimentFigures::of(e, &results)),
+                            Box::new(ExperimentFigures::from_results(e, &results)),
                         ));
                         None
                     }

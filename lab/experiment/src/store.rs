@@ -25,7 +25,7 @@ const PARTIAL: &str = ".partial";
 pub enum StoreError {
     /// Another process writes there.
     #[error(
-        "another cangate works in {path}: let it finish, or choose another folder",
+        "another cangate uses {path}: wait until it ends, or choose another folder",
         path = .0.display()
     )]
     Busy(PathBuf),

@@ -172,8 +172,8 @@ impl Lab {
         letters: &[u8],
         timeout: Duration,
     ) -> Result<BareOutcome, Error> {
-        let said = folder.path("serial");
-        let serial = File::create(&said).map_err(Error::file("create", &said))?;
+        let output = folder.path("serial");
+        let serial = File::create(&output).map_err(Error::file("create", &output))?;
         let complained = folder.path("complaints");
         let complaints = File::create(&complained).map_err(Error::file("create", &complained))?;
         let mut child = command
@@ -188,7 +188,7 @@ impl Lab {
         let mut letters = letters.iter();
         let mut lines = 0;
         let ended = loop {
-            let heard = fs::read(&said).unwrap_or_default();
+            let heard = fs::read(&output).unwrap_or_default();
             let now = heard.iter().filter(|&&byte| byte == b'\n').count();
             if now > lines
                 && let (Some(letter), Some(line)) = (letters.next(), &mut child.stdin)
@@ -211,7 +211,7 @@ impl Lab {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let bytes = fs::read(&said).unwrap_or_default();
+        let bytes = fs::read(&output).unwrap_or_default();
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         // QEMU's own error messages, for example that a device does not exist.
         text.push_str(&fs::read_to_string(&complained).unwrap_or_default());

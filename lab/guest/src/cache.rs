@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_is_the_one_that_the_environment_says() {
+    fn the_folder_is_the_one_that_the_environment_states() {
         let with = |set: &[(&str, &str)]| {
             let set: Vec<(String, PathBuf)> = set
                 .iter()

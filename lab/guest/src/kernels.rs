@@ -66,22 +66,22 @@ const SERIES: [(KernelSeries, &str, DebianRelease); 4] = [
 
 impl Kernel {
     /// Linux 5.10, the oldest of the lab.
-    pub const V5_10: Self = Self::of(KernelSeries::V5_10);
+    pub const V5_10: Self = Self::from_series(KernelSeries::V5_10);
     /// Linux 6.1.
-    pub const V6_1: Self = Self::of(KernelSeries::V6_1);
+    pub const V6_1: Self = Self::from_series(KernelSeries::V6_1);
     /// Linux 6.1 with PREEMPT_RT.
     pub const V6_1_RT: Self = Self {
         rt: true,
         ..Self::V6_1
     };
     /// Linux 6.12.
-    pub const V6_12: Self = Self::of(KernelSeries::V6_12);
+    pub const V6_12: Self = Self::from_series(KernelSeries::V6_12);
     /// Linux 7.3.
-    pub const V7_3: Self = Self::of(KernelSeries::V7_3);
+    pub const V7_3: Self = Self::from_series(KernelSeries::V7_3);
     /// The kernel that is used if none is specified.
     pub const USUAL: Self = Self::V6_1;
 
-    const fn of(series: KernelSeries) -> Self {
+    const fn from_series(series: KernelSeries) -> Self {
         Self { series, rt: false }
     }
 

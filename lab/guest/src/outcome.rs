@@ -28,10 +28,10 @@ pub struct GuestOutcome {
 #[derive(Debug, thiserror::Error)]
 pub enum GuestFailure {
     /// An error that the guest's agent reported: only text crosses the guest's border.
-    #[error("{said}")]
+    #[error("{message}")]
     Guest {
         /// The agent's message.
-        said: String,
+        message: String,
     },
     /// The kernel killed a program because there was no memory left.
     #[error("the guest ran out of memory: its kernel gave up {victim}; it had {memory} MiB")]
@@ -54,26 +54,26 @@ pub enum GuestFailure {
     #[error(transparent)]
     Output(#[from] WireError),
     /// The guest's output would fill the disk.
-    #[error("the guest handed out more than {} GiB", .0 >> 30)]
+    #[error("the guest wrote more than {} GiB of output", .0 >> 30)]
     TooMuchOutput(u64),
     /// The guest's console output would fill the disk.
     #[error("the guest wrote more than {} MiB on its console", .0 >> 20)]
     TooMuchConsole(u64),
     /// QEMU failed.
-    #[error("QEMU failed ({status}): {said}")]
+    #[error("QEMU failed ({status}): {message}")]
     Qemu {
         /// QEMU's exit status.
         status: ExitStatus,
         /// The end of QEMU's messages.
-        said: String,
+        message: String,
     },
     /// A saved guest could not be restored.
-    #[error("the saved guest cannot be resumed: {source}\n{said}")]
+    #[error("the saved guest cannot be resumed: {source}\n{message}")]
     NotResumed {
         /// The error of QEMU's monitor.
         source: MonitorError,
         /// The end of QEMU's messages.
-        said: String,
+        message: String,
     },
     /// The guest switched itself off.
     #[error("the guest switched itself off before its job was done; see the end of its console")]

@@ -24,14 +24,14 @@ pub enum ProgramError {
         source: io::Error,
     },
     /// The program ended with an error.
-    #[error("`{line}` failed ({status}): {said}")]
+    #[error("`{line}` failed ({status}): {message}")]
     Failed {
         /// The program and its arguments.
         line: String,
         /// The program's exit status.
         status: ExitStatus,
         /// The program's standard error.
-        said: String,
+        message: String,
     },
     /// The file for the program's standard error cannot be created.
     #[error("cannot create {}", path.display())]
@@ -82,7 +82,7 @@ pub fn output(namespace: Option<&str>, line: &[&str]) -> Result<String, ProgramE
     Err(ProgramError::Failed {
         line: words.join(" "),
         status: output.status,
-        said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
     })
 }
 
@@ -112,12 +112,16 @@ pub struct EndedProgram {
     /// The program's exit status.
     pub status: ExitStatus,
     /// The program's standard error.
-    pub said: String,
+    pub message: String,
 }
 
 impl fmt::Display for EndedProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` ended ({}): {}", self.line, self.status, self.said)
+        write!(
+            f,
+            "`{}` ended ({}): {}",
+            self.line, self.status, self.message
+        )
     }
 }
 
@@ -193,11 +197,11 @@ impl BackgroundProgram {
     /// Returns how the program ended, if it has ended.
     pub fn ended(&mut self) -> Option<EndedProgram> {
         let status = self.child.try_wait().ok().flatten()?;
-        let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let message = std::fs::read_to_string(&self.log).unwrap_or_default();
         Some(EndedProgram {
             line: self.line.clone(),
             status,
-            said: said.trim().to_owned(),
+            message: message.trim().to_owned(),
         })
     }
 }
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_fails_is_told_with_what_it_said() {
+    fn a_program_that_fails_is_reported_with_what_it_reported() {
         let error = output(None, &["sh", "-c", "echo why >&2; exit 3"]).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("exit 3") && text.ends_with(": why"), "{text}");

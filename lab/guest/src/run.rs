@@ -102,7 +102,13 @@ impl Lab {
         let (console, output) = (folder.path("console"), folder.path("output"));
         let input = begin.is_some().then(|| folder.path("input"));
         // The agent's words, and those for the kernel.
-        let words = |pause| [BenchOrders::of(spec, pause).words(), spec.boot.clone()].concat();
+        let words = |pause| {
+            [
+                BenchOrders::from_spec(spec, pause).words(),
+                spec.boot.clone(),
+            ]
+            .concat()
+        };
         let mut options = QemuOptions {
             kernel: &booted,
             image: &image,
@@ -145,8 +151,8 @@ impl Lab {
         if let Some(file) = &state
             && let Err(source) = process.resume(file)
         {
-            let said = process.complaints();
-            outcome.failure = Some(GuestFailure::NotResumed { source, said });
+            let message = process.complaints();
+            outcome.failure = Some(GuestFailure::NotResumed { source, message });
             return Ok(outcome);
         }
         let mut bases = Vec::new();
@@ -239,8 +245,8 @@ impl Lab {
                     }
                 }
                 Some(WirePiece::Status(status)) => outcome.status = Some(status),
-                Some(WirePiece::Failed(said)) => {
-                    outcome.failure = Some(GuestFailure::Guest { said });
+                Some(WirePiece::Failed(message)) => {
+                    outcome.failure = Some(GuestFailure::Guest { message });
                 }
                 Some(WirePiece::Listening) => listening(),
                 Some(WirePiece::Stdout(_) | WirePiece::Stderr(_)) | None => {}
@@ -274,7 +280,7 @@ fn judge(outcome: &mut GuestOutcome, end: ProcessEnd, spec: &GuestSpec, complain
         (ProcessEnd::TooMuchConsole(limit), None) => Some(GuestFailure::TooMuchConsole(limit)),
         (ProcessEnd::Off(status), None) if !status.success() => Some(GuestFailure::Qemu {
             status,
-            said: complaints,
+            message: complaints,
         }),
         (ProcessEnd::Off(_), None) if outcome.status.is_none() => Some(GuestFailure::SwitchedOff),
         (ProcessEnd::Off(_), None) => None,

@@ -131,7 +131,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_the_header_says_is_taken_out() {
+    fn what_the_header_states_is_taken_out() {
         assert_eq!(payload(&wrapped(b"packed")), Some(&b"packed"[..]));
         let mut old = wrapped(b"packed");
         old[0x206] = 7;

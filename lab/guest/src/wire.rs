@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_said() {
+    fn garbage_is_reported() {
         let mut reader = PieceReader::default();
         reader.push(&[9, 0, 0, 0, 0]);
         assert_eq!(reader.next(), Err(WireError::Kind(9)));

@@ -159,14 +159,14 @@ mod tests {
         let text = "[gateway]\noffload = \"auto\"\n[ports.can0]\nkind = \"socketcan\"\n\
                     [ports.c]\nkind = \"direct\"\ndevice = \"can1\"\n\
                     [[routes]]\nfrom = \"can0\"\nto = \"c\"\n";
-        let said = planned(text).unwrap_err();
+        let output = planned(text).unwrap_err();
         for words in [
             "cannot have port `can0`: ports of kind \"socketcan\" need an operating system",
             "g.toml:3:1",
             "`device = \"can1\"` is not a PCI address",
             "no kernel that could run routes",
         ] {
-            assert!(said.contains(words), "{words} in {said}");
+            assert!(output.contains(words), "{words} in {output}");
         }
     }
 

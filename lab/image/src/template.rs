@@ -73,12 +73,12 @@ pub enum TemplateError {
     )]
     NoTarget(&'static str),
     /// The image does not compile: a library could not be fetched, or the compiler is too old.
-    #[error("the image cannot be built ({}); the compiler reports:\n{said}", version.as_deref().unwrap_or("cargo"))]
+    #[error("the image cannot be built ({}); the compiler reports:\n{message}", version.as_deref().unwrap_or("cargo"))]
     Build {
         /// The compiler's version.
         version: Option<String>,
         /// The end of the compiler's messages.
-        said: String,
+        message: String,
     },
     /// Cargo wants other versions of libraries than those that were tested.
     #[error(
@@ -106,7 +106,7 @@ fn file<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Tem
 }
 
 /// Returns the output of the command; `None` if there is no such program.
-fn said(command: &mut Command) -> Option<String> {
+fn read_output(command: &mut Command) -> Option<String> {
     let output = command.output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     output.status.success().then(|| text.trim().to_owned())
@@ -124,7 +124,7 @@ pub fn template(
 ) -> Result<ImageTemplate, TemplateError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let version = said(Command::new(&rustc).arg("-vV"));
+    let version = read_output(Command::new(&rustc).arg("-vV"));
     let hash = hash(machine, version.as_deref());
     let path = folder.join(format!("{hash}.elf"));
     let found = |path: PathBuf| ImageTemplate {
@@ -165,7 +165,7 @@ pub fn template(
 pub fn check(machine: ImageTarget, folder: &Path) -> Result<(), TemplateError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let version = said(Command::new(&rustc).arg("-vV"));
+    let version = read_output(Command::new(&rustc).arg("-vV"));
     if folder
         .join(format!("{}.elf", hash(machine, version.as_deref())))
         .exists()
@@ -178,12 +178,12 @@ pub fn check(machine: ImageTarget, folder: &Path) -> Result<(), TemplateError> {
 /// Checks for the programs and the library that an image is compiled with.
 fn compiler(machine: ImageTarget, cargo: &OsStr, rustc: &OsStr) -> Result<(), TemplateError> {
     let target = machine.target();
-    let version = |program| said(Command::new(program).arg("--version"));
+    let version = |program| read_output(Command::new(program).arg("--version"));
     if version(rustc).is_none() || version(cargo).is_none() {
         return Err(TemplateError::NoCargo(target));
     }
     let library = ["--print", "target-libdir", "--target", target];
-    let library = said(Command::new(rustc).args(library));
+    let library = read_output(Command::new(rustc).args(library));
     if !library.is_some_and(|path| Path::new(&path).exists()) {
         return Err(TemplateError::NoTarget(target));
     }
@@ -217,13 +217,13 @@ fn pin(cargo: &OsStr, work: &Path, version: Option<&str>) -> Result<(), Template
     Err(TemplateError::Unpinned(unknown.join(", ")))
 }
 
-fn failed(said: &[u8], version: Option<&str>) -> TemplateError {
-    let text = String::from_utf8_lossy(said);
+fn failed(message: &[u8], version: Option<&str>) -> TemplateError {
+    let text = String::from_utf8_lossy(message);
     let lines: Vec<_> = text.lines().collect();
     let last = lines.len().saturating_sub(LINES);
     TemplateError::Build {
         version: version.and_then(|v| v.lines().next().map(str::to_owned)),
-        said: lines.get(last..).unwrap_or_default().join("\n"),
+        message: lines.get(last..).unwrap_or_default().join("\n"),
     }
 }
 

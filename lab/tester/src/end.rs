@@ -213,7 +213,7 @@ pub(crate) fn device_rate(path: &str) -> Result<Option<BitRate>, SetUpError> {
 fn socket(name: &str, options: &FrameOptions, fd: bool) -> Result<FrameSocket, SetUpError> {
     let socket = FrameSocket::open(name, options)?;
     let look = || {
-        socket.look().map_err(|errno| SetUpError::System {
+        socket.query_state().map_err(|errno| SetUpError::System {
             interface: name.to_owned(),
             what: "cannot be queried",
             source: errno.into(),

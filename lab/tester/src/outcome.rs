@@ -216,29 +216,29 @@ fn summary(results: &RunResults) -> Option<LatencySummary> {
 
 /// Adds sentences about the events that make figures doubtful.
 fn warn(counts: &FateCounts, played: &PlayedCounts, warnings: &mut Vec<String>) {
-    let mut say = |n: u64, text: &str| {
+    let mut warn = |n: u64, text: &str| {
         if n > 0 {
             warnings.push(format!("{n} {text}"));
         }
     };
-    say(
+    warn(
         counts.never_in,
         "frames were handed to the sending interface and never seen on the gateway's bus: they \
          are not counted as lost by the gateway",
     );
-    say(
+    warn(
         counts.unreferenced,
         "received frames were not seen by the reference and have no latency",
     );
-    say(
+    warn(
         played.unstamped,
         "frames had no stamp of the kernel and got the tester's own, which is later",
     );
-    say(
+    warn(
         counts.foreign,
         "frames on the gateway's incoming bus were not the tester's: other nodes are sending",
     );
-    say(
+    warn(
         counts.twice,
         "frames were seen on the incoming bus a second time: sent again after an error, or \
          brought back by the gateway",

@@ -17,23 +17,23 @@ pub(crate) fn in_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// about it; the run goes on without it.
 #[must_use]
 pub fn prepare(priority: Option<u8>) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut warnings = Vec::new();
     if let Some(priority) = priority
         && let Err(error) = schedule_fifo(priority)
     {
-        said.push(format!(
+        warnings.push(format!(
             "ordinary scheduling ({error}): other programs can delay sending, and one at a time \
              the next frame; allow real-time priorities (/etc/security/limits.conf: rtprio \
              {priority}), or run as root. Stamps are the kernel's and do not suffer"
         ));
     }
     if let Err(why) = lock_memory() {
-        said.push(format!(
+        warnings.push(format!(
             "memory is not locked ({why}): a page fault can delay sending; raise the limit \
              (ulimit -l unlimited), or run as root"
         ));
     }
-    said
+    warnings
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ pub fn measure(trial: &RecorderTrial<'_>) -> Result<TrialCost, RecorderError> {
     for interface in trial.interfaces {
         let socket = CanSocket::open(interface)?;
         let set = socket.set_filters(&[]).and_then(|()| {
-            let state = socket.look()?;
+            let state = socket.query_state()?;
             socket.attach(state.index)
         });
         set.map_err(|errno| OpenError::set_up(interface, errno))?;

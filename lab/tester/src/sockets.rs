@@ -158,7 +158,7 @@ impl TesterSockets {
             )
         };
         let driver_echoes = match open(&names.send, &FrameOptions::default(), names.fd)? {
-            BusEnd::Socket(socket) => socket.look().is_ok_and(|state| state.echo),
+            BusEnd::Socket(socket) => socket.query_state().is_ok_and(|state| state.echo),
             BusEnd::Device(_) => true,
         };
         let sender = FrameOptions {
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_says_becomes_a_sentence() {
+    fn what_the_system_states_becomes_a_sentence() {
         assert!(matches!(fault("x", Errno::NETDOWN), RunFault::Down(_)));
         assert!(matches!(fault("x", Errno::NODEV), RunFault::Gone(_)));
         assert!(matches!(fault("x", Errno::PERM), RunFault::System { .. }));

@@ -28,8 +28,8 @@ fn ip(arguments: &str) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`ip {arguments}` failed ({})", said.trim()))
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`ip {arguments}` failed ({})", text.trim()))
 }
 
 impl Pair {
@@ -174,7 +174,7 @@ fn what_goes_in_comes_out_with_its_latency() {
 }
 
 #[test]
-fn loss_doubles_and_changes_are_told_apart() {
+fn loss_doubles_and_changes_are_distinguished() {
     let pair = pair!("ctmix");
     let _gateway = Gateway::new(&pair, |frame| {
         let number = u16::from_be_bytes([frame.data()[0], frame.data()[1]]);
@@ -244,7 +244,7 @@ fn the_outgoing_frames_duration_is_subtracted_where_the_bus_takes_time() {
 }
 
 #[test]
-fn no_gateway_is_told_and_an_interface_that_vanishes_too() {
+fn no_gateway_is_reported_and_an_interface_that_vanishes_too() {
     let pair = pair!("ctgone");
     let mut none = setup(TrafficPattern::OneAtATime, 100);
     none.warm_up = 0;
@@ -275,7 +275,7 @@ fn no_gateway_is_told_and_an_interface_that_vanishes_too() {
 }
 
 #[test]
-fn what_is_wrong_with_an_interface_is_said_before_anything_is_sent() {
+fn what_is_wrong_with_an_interface_is_reported_before_anything_is_sent() {
     let pair = pair!("ctdown");
     ip(&format!("link set {} down", pair.0[1])).unwrap();
     let one = setup(TrafficPattern::OneAtATime, 1);

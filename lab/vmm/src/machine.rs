@@ -98,15 +98,15 @@ pub fn run(settings: &MachineSettings) -> Result<MachineEnd, VmmError> {
             news.clone(),
         );
         let backend = VhostBackendDevice::connect(path, &memory, events, changes, news.clone())?;
-        devices.push(CanDevice::new(InitialPlace::of(number), backend, wires));
+        devices.push(CanDevice::new(InitialPlace::new(number), backend, wires));
     }
     let bus = AddressSpace {
         console,
         agent,
         root: PciRoot::new(devices),
     };
-    let told = news.clone();
-    std::thread::spawn(move || told.ended(Err(serve())));
+    let handle = news.clone();
+    std::thread::spawn(move || handle.ended(Err(serve())));
     std::thread::spawn(move || {
         let how = processor_runs(processor, bus);
         news.ended(how);

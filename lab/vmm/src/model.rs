@@ -152,7 +152,7 @@ impl KickSink for FakeKvm {
 /// The devices of a machine, as the processor accesses them.
 pub struct DeviceModel {
     bus: AddressSpace<CanDevice<FakeBackend, FakeKvm>>,
-    said: AgentOutput,
+    text: AgentOutput,
 }
 
 impl DeviceModel {
@@ -176,7 +176,7 @@ impl DeviceModel {
         })?;
         let nowhere = Path::new("/dev/null");
         let output = std::fs::File::create(nowhere).map_err(file("open", nowhere))?;
-        let (agent, said, _) = AgentLine::unheard(line()?)?;
+        let (agent, text, _) = AgentLine::unheard(line()?)?;
         let devices = (0..devices).map(|number| {
             let behind = FakeBackend {
                 memory: memory.clone(),
@@ -187,7 +187,7 @@ impl DeviceModel {
                 kicks: [0; QUEUES],
                 generation: 0,
             };
-            CanDevice::new(InitialPlace::of(number), behind, FakeKvm::default())
+            CanDevice::new(InitialPlace::new(number), behind, FakeKvm::default())
         });
         Ok(Self {
             bus: AddressSpace {
@@ -195,7 +195,7 @@ impl DeviceModel {
                 agent,
                 root: PciRoot::new(devices.collect()),
             },
-            said,
+            text,
         })
     }
 
@@ -231,8 +231,8 @@ impl DeviceModel {
 
     /// Returns the machine's output to its agent, up to [`EARLY`] bytes.
     #[must_use]
-    pub fn said(&self) -> Vec<u8> {
-        self.said.early()
+    pub fn early_output(&self) -> Vec<u8> {
+        self.text.early()
     }
 
     fn part(&mut self, device: usize) -> Option<(&mut FakeBackend, &mut FakeKvm)> {

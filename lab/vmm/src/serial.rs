@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_agent_says_early_is_heard_later() {
+    fn what_the_agent_states_early_is_heard_later() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent");
         let (agent, serve) = AgentLine::new(&path, line()).unwrap();

@@ -72,8 +72,8 @@ struct HeaderLength {
 }
 
 impl HeaderLength {
-    fn of(shape: &FrameShape) -> Self {
-        let header = HeaderBits::of(shape.header());
+    fn from_shape(shape: &FrameShape) -> Self {
+        let header = HeaderBits::from_header(shape.header());
         let (mut run, mut crc, mut stuffed) = (BitRun::IDLE, 0, 0);
         for bit in header.iter() {
             let (next, stuff) = run.push(bit);
@@ -184,7 +184,7 @@ impl FreePayload {
 /// the payload alone. So the results of the payload are computed once for a length and a run that
 /// the header ends with, and kept in `kept`.
 pub(super) fn greatest(shape: &FrameShape, kept: &mut Vec<FreePayload>) -> FrameBits {
-    let start = HeaderLength::of(shape);
+    let start = HeaderLength::from_shape(shape);
     let bits = shape.wire_len() * 8;
     let crc = start.crc_after(bits);
     let stuffed = if shape.is_free() {
@@ -220,7 +220,7 @@ fn length(start: &HeaderLength, payload_bits: usize, stuffed: u32) -> FrameBits 
 /// Returns a payload that has the greatest length. It keeps the layers that [`greatest`] drops, 256
 /// KiB for each bit.
 pub(super) fn payload(shape: &FrameShape) -> [u8; dlc::FD_MAX] {
-    let start = HeaderLength::of(shape);
+    let start = HeaderLength::from_shape(shape);
     let bits = shape.wire_len() * 8;
     let mut layers = vec![layer_at(start.run)];
     for i in 0..bits {

@@ -20,7 +20,7 @@ const DELIMITER: u32 = 1;
 /// is that of the best path through the states of a run, bit by bit. All stuff bits of the payload
 /// have the same bit rate, so the most bits take the most time.
 pub(super) fn greatest(shape: &FrameShape) -> (FrameBits, [u8; dlc::FD_MAX]) {
-    let header = HeaderBits::of(shape.header());
+    let header = HeaderBits::from_header(shape.header());
     let payload_bits = shape.wire_len() * 8;
     let mut run = BitRun::IDLE;
     let mut stuffed = (0, 0);

@@ -14,7 +14,7 @@ pub(super) struct HeaderBits {
 impl HeaderBits {
     /// Returns the bits of a classic or FD frame (ISO 11898-1, arbitration field and control
     /// field).
-    pub(super) fn of(header: &Header) -> Self {
+    pub(super) fn from_header(header: &Header) -> Self {
         let number = u64::from(header.id().number());
         let eff = header.id().is_eff();
         let dlc = u64::from(header.dlc() & 15);

@@ -35,7 +35,7 @@ impl FrameBits {
     pub(crate) fn least(shape: &FrameShape) -> Self {
         if shape.is_exact()
             && let Ok(frame) = shape.filled(&[0; dlc::FD_MAX])
-            && let Some(bits) = Self::of(&frame)
+            && let Some(bits) = Self::from_frame(&frame)
         {
             return bits;
         }
@@ -63,7 +63,7 @@ impl FrameBits {
 
     /// Returns the length of a frame; `None` for those that have no length, which no shape
     /// describes.
-    fn of(frame: &Frame) -> Option<Self> {
+    fn from_frame(frame: &Frame) -> Option<Self> {
         let length = wire::length(frame.view())?;
         Some(Self {
             nominal: length.nominal_bits() - INTERMISSION_BITS,
@@ -100,7 +100,11 @@ impl LengthSearch {
     /// Returns the greatest length that a message's frames can have.
     pub fn greatest(&mut self, shape: &FrameShape) -> FrameBits {
         let exact = shape.is_exact().then(|| shape.filled(&[0; dlc::FD_MAX]));
-        if let Some(bits) = exact.and_then(Result::ok).as_ref().and_then(FrameBits::of) {
+        if let Some(bits) = exact
+            .and_then(Result::ok)
+            .as_ref()
+            .and_then(FrameBits::from_frame)
+        {
             return bits;
         }
         match shape.header().kind() {

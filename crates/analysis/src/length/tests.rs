@@ -17,7 +17,7 @@ fn header(kind: Kind, eff: bool, number: u32, len: usize, flags: u8) -> Header {
 fn exact(shape: &FrameShape, payload: &[u8]) -> FrameBits {
     let mut all = [0; dlc::FD_MAX];
     all[..payload.len()].copy_from_slice(payload);
-    FrameBits::of(&shape.filled(&all).unwrap()).unwrap()
+    FrameBits::from_frame(&shape.filled(&all).unwrap()).unwrap()
 }
 
 /// Returns the greatest length by trying each payload of up to two bytes.
@@ -44,7 +44,7 @@ proptest! {
         let greatest = lengths.greatest(&shape);
         prop_assert_eq!(greatest, by_trying(&shape));
         let longest = lengths.longest_frame(&shape).unwrap();
-        prop_assert_eq!(FrameBits::of(&longest), Some(greatest));
+        prop_assert_eq!(FrameBits::from_frame(&longest), Some(greatest));
     }
 
     /// The same for longer payloads of which all but twelve bits are known.
@@ -75,7 +75,7 @@ proptest! {
         let worst = tried.into_iter().max_by_key(|bits| bits.all()).unwrap();
         prop_assert_eq!(greatest, worst);
         let longest = lengths.longest_frame(&shape).unwrap();
-        prop_assert_eq!(FrameBits::of(&longest), Some(greatest));
+        prop_assert_eq!(FrameBits::from_frame(&longest), Some(greatest));
     }
 
     /// Longer payloads: there is one that has the greatest length, none of many has more, and the
@@ -91,7 +91,7 @@ proptest! {
         let mut lengths = LengthSearch::new();
         let greatest = lengths.greatest(&shape);
         let longest = lengths.longest_frame(&shape).unwrap();
-        prop_assert_eq!(FrameBits::of(&longest), Some(greatest));
+        prop_assert_eq!(FrameBits::from_frame(&longest), Some(greatest));
         for payload in payloads {
             // Runs of equal bits cause stuff bits.
             for payload in [payload, payload.map(|b| if b & 1 == 0 { 0 } else { 0xF8 })] {

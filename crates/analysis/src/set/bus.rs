@@ -10,14 +10,14 @@ use core::num::NonZeroU8;
 use frame::wire::BitRate;
 
 const WORDS: &[KeyMisnomer] = &[
-    KeyMisnomer::of(
+    KeyMisnomer::new(
         "bitrate",
         &["rate", "speed", "baudrate", "bit_rate", "baud"],
     ),
-    KeyMisnomer::of("data_bitrate", &["dbitrate", "fd_bitrate", "data_rate"]),
-    KeyMisnomer::of("errors", &["error", "error_distance", "t_e", "te"])
+    KeyMisnomer::new("data_bitrate", &["dbitrate", "fd_bitrate", "data_rate"]),
+    KeyMisnomer::new("errors", &["error", "error_distance", "t_e", "te"])
         .hint("it is the least time between two errors, such as \"10ms\""),
-    KeyMisnomer::of(
+    KeyMisnomer::new(
         "random_errors",
         &["error_rate", "errors_per_second", "mean_errors", "ber"],
     )
@@ -25,9 +25,9 @@ const WORDS: &[KeyMisnomer] = &[
 ];
 
 const ORDER_WORDS: &[KeyMisnomer] = &[
-    KeyMisnomer::of("mailboxes", &["buffers", "tx_buffers", "mailbox"]),
-    KeyMisnomer::of("refill", &["refill_time", "reload", "gap", "pause"]),
-    KeyMisnomer::of("refill_every", &["refill_frames"]),
+    KeyMisnomer::new("mailboxes", &["buffers", "tx_buffers", "mailbox"]),
+    KeyMisnomer::new("refill", &["refill_time", "reload", "gap", "pause"]),
+    KeyMisnomer::new("refill_every", &["refill_frames"]),
     KeyMisnomer::elsewhere(
         &["queue", "fifo", "order"],
         "`mailboxes = 1` is a queue in order of arrival; without `mailboxes` a node sends in order of \

@@ -11,20 +11,20 @@ use frame::{Header, Kind, Nanos, dlc, flags};
 
 /// Words that other tools use for the keys.
 pub(super) const WORDS: &[KeyMisnomer] = &[
-    KeyMisnomer::of("period", &["cycle", "cycle_time", "interval", "t"]),
-    KeyMisnomer::of(
+    KeyMisnomer::new("period", &["cycle", "cycle_time", "interval", "t"]),
+    KeyMisnomer::new(
         "distance",
         &["min_distance", "minimum_distance", "min_interval"],
     ),
-    KeyMisnomer::of("distances", &["curve", "arrival_curve", "delta_min"]).hint(
+    KeyMisnomer::new("distances", &["curve", "arrival_curve", "delta_min"]).hint(
         "write the least time that 2, 3 ... releases span: `distances = [\"5ms\", \"38ms\"]`",
     ),
-    KeyMisnomer::of("len", &["dlc", "length", "size", "bytes"]),
-    KeyMisnomer::of("data", &["payload"]),
-    KeyMisnomer::of("id", &["can_id", "identifier"]),
-    KeyMisnomer::of("node", &["sender", "transmitter", "ecu"]),
-    KeyMisnomer::of("kind", &["format", "type", "fd"]).hint("it is \"classic\" or \"fd\""),
-    KeyMisnomer::of("offset", &["phase", "start_delay", "start_offset"]),
+    KeyMisnomer::new("len", &["dlc", "length", "size", "bytes"]),
+    KeyMisnomer::new("data", &["payload"]),
+    KeyMisnomer::new("id", &["can_id", "identifier"]),
+    KeyMisnomer::new("node", &["sender", "transmitter", "ecu"]),
+    KeyMisnomer::new("kind", &["format", "type", "fd"]).hint("it is \"classic\" or \"fd\""),
+    KeyMisnomer::new("offset", &["phase", "start_delay", "start_offset"]),
 ];
 
 /// A message as its table specifies it.
@@ -95,14 +95,14 @@ fn payload(table: &mut TomlTable<'_>, kind: Kind, found: &mut Diagnostics) -> Op
         .map(|value| value.integer(0..=most as i64, found));
     let data = table.hex("data", found);
     let mask = table.hex("mask", found);
-    let said = [table.key_span("len"), table.key_span("data")];
+    let spans = [table.key_span("len"), table.key_span("data")];
     let mut all = PayloadSpec {
         len: 0,
         value: [0; dlc::FD_MAX],
         known: [0; dlc::FD_MAX],
     };
     match (len, data) {
-        (Some(len), None) if said[1].is_none() => {
+        (Some(len), None) if spans[1].is_none() => {
             if let Some(mask) = mask {
                 let message = "a mask of a payload that is not given";
                 found.push(Diagnostic::error(mask.span, message).hint("add `data`"));
@@ -138,7 +138,7 @@ fn payload(table: &mut TomlTable<'_>, kind: Kind, found: &mut Diagnostics) -> Op
             None
         }
         _ => {
-            if said.iter().all(Option::is_none) {
+            if spans.iter().all(Option::is_none) {
                 let hint =
                     "add `len = 8` for any payload of 8 bytes, or `data = \"…\"` for a known one";
                 table.missing("len", hint, found);

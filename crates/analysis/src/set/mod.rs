@@ -35,9 +35,9 @@ const TABLES: [&str; 3] = ["buses", "nodes", "messages"];
 
 /// Misnomers for the tables of a message set.
 const TOP: &[KeyMisnomer] = &[
-    KeyMisnomer::of("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
-    KeyMisnomer::of("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
-    KeyMisnomer::of("messages", &["message", "frame", "frames", "signals"])
+    KeyMisnomer::new("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
+    KeyMisnomer::new("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
+    KeyMisnomer::new("messages", &["message", "frame", "frames", "signals"])
         .hint("write [[messages]]"),
 ];
 
@@ -273,7 +273,8 @@ impl SetReader {
                 let field = crate::compiled::field(message.shape.header());
                 if taken.insert(field, message).is_some() {
                     let text = format!(
-                        "another message of bus `{}` has this ID: nothing decides between them",
+                        "another message of bus `{}` has this ID: arbitration cannot decide \
+                         between them",
                         bus.name
                     );
                     let hint = "give each message of a bus an ID of its own";

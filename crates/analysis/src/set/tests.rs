@@ -97,7 +97,7 @@ fn a_list_of_distances_is_a_curve() {
     );
     let found = mistakes(&message(&many));
     assert!(
-        found.iter().any(|m| m.contains("9 distances are too many")),
+        found.iter().any(|m| m.contains("9 distances: at most")),
         "{found:?}"
     );
     let found = mistakes(&message("curve = [\"5ms\"]\nperiod = \"5ms\""));

@@ -187,8 +187,8 @@ fn each_flaw_of_an_analysis_is_found() {
             let own = ended.iter().filter(|o| o.message == i);
             let worst = own.map(analysis::ReleaseOutcome::latency).max().unwrap();
             for (flaw, exceeded) in flaws.iter().zip(&mut exceeded) {
-                let said = latency(&bus, &compiled, i, *flaw, 10_000_000_000);
-                *exceeded += u32::from(said.is_some_and(|said| worst > said));
+                let output = latency(&bus, &compiled, i, *flaw, 10_000_000_000);
+                *exceeded += u32::from(output.is_some_and(|output| worst > output));
             }
         }
     }
@@ -248,7 +248,7 @@ fn the_example_of_the_2007_paper() {
 }
 
 #[test]
-fn too_much_load_has_no_bound_and_says_how_much() {
+fn too_much_load_has_no_bound_and_states_how_much() {
     let ms = 1_000_000;
     let bus = bus(
         "125k",

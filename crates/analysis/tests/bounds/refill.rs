@@ -293,7 +293,7 @@ fn a_lower_frame_slips_into_the_pause() {
 /// A bus that is full never makes up for a pause, so there is no bound; for a given number of
 /// frames of a flood there is one.
 #[test]
-fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
+fn a_full_bus_has_no_bound_but_the_first_frames_of_a_flood_have() {
     let id = CanId::sff(0x123).unwrap();
     let shape = FrameShape::any(Header::new(Format::Classic, id, 8).unwrap()).unwrap();
     let flood = Message {

@@ -90,7 +90,7 @@ fn the_best_mailbox_of_a_node_competes_and_the_queue_waits() {
 /// No DLC encodes 9 to 11 bytes and so on: the wire has zeros up to the next length, and the frame
 /// has the duration that `cangate timing` prints.
 #[test]
-fn an_fd_frame_has_a_length_that_a_dlc_can_say() {
+fn an_fd_frame_has_a_length_that_a_dlc_can_state() {
     let mut bus = Bus::new(BusConfig::fd(500_000, 2_000_000)).unwrap();
     let [a, _] = ["a", "b"].map(|n| bus.attach(NodeConfig::new(n)).unwrap());
     let frame = |len: u8| {

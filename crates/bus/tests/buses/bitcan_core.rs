@@ -42,8 +42,8 @@ fn replay() -> Result<&'static Path, &'static str> {
             Ok(done) => done,
             Err(why) => return Err(format!("there is no C compiler `cc`: {why}")),
         };
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "cc: {said}");
+        let message = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "cc: {message}");
         Ok(out)
     });
     built.as_deref().map_err(String::as_str)

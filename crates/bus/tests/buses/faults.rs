@@ -483,7 +483,7 @@ fn bit_error_rates_are_what_was_asked_for() {
 
 /// A fault for a given receiver that does not exist changes nothing.
 #[test]
-fn a_fault_for_nobody_has_no_effect() {
+fn a_fault_for_no_node_has_no_effect() {
     let mut bus = with(2, |_, _| ());
     let fault = FrameFault::new(ErrorKind::Crc).for_receiver(NodeId(9));
     bus.inject(FaultTime::Start(1), fault);

@@ -211,7 +211,7 @@ fn rotate(text: &str) -> Result<RotateOptions, String> {
             rotate.size = Some(size);
         } else {
             return Err(format!(
-                "`{part}` is neither a size nor a time: write 100M, 1h, or 100M,1h"
+                "`{part}` is not a size or a time: write 100M, 1h, or 100M,1h"
             ));
         }
     }

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
         }
         error => Failure::run(error),
     })?;
-    say(args, &settings, &summary)?;
+    report(args, &settings, &summary)?;
     if settings.output.is_stream() && summary.written.ended.is_some() {
         return Err(Failure::Ended {
             status: Failure::CLOSED,
@@ -82,7 +82,7 @@ fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
     }
     // `any` is for the interfaces that are not named.
     choices.sort_by_key(|choice| choice.name.is_none());
-    let output = CaptureOutput::of(&args.out, args.format).map_err(Failure::input)?;
+    let output = CaptureOutput::from_path(&args.out, args.format).map_err(Failure::input)?;
     if args.keep.keep.is_some() && output.is_stream() {
         return Err(Failure::Input(
             "--keep writes a file for each trigger: name a file, not `-`".to_owned(),
@@ -217,7 +217,7 @@ fn losses(summary: &CaptureSummary) -> String {
     parts.join("; ")
 }
 
-fn say(
+fn report(
     args: &Capture,
     settings: &CaptureSettings,
     summary: &CaptureSummary,

@@ -65,7 +65,7 @@ impl GatewayChoice {
     pub(super) fn ask(&self, request: ControlRequest) -> Result<Value, Failure> {
         let answer = control::request(&self.socket, request, ANSWER_TIMEOUT);
         answer.map_err(|error| match (error, &self.broken) {
-            (control::CallError::NobodyThere { .. }, Some((_, why))) => why.clone(),
+            (control::CallError::NoListener { .. }, Some((_, why))) => why.clone(),
             // The gateway has read the same file; the mistakes are reported with their places.
             (control::CallError::Refused(_), Some((_, why)))
                 if request == ControlRequest::Reload =>
@@ -92,7 +92,7 @@ fn refused_reload(text: String) -> Failure {
 pub(super) fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(|e| {
         Failure::Run(format!(
-            "the gateway's answer is not understood ({e}): is it another version of cangate?"
+            "cannot read the gateway's answer ({e}): is it another version of cangate?"
         ))
     })
 }
@@ -131,11 +131,12 @@ fn only_socket() -> Result<PathBuf, Failure> {
     match found.as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(Failure::Run(format!(
-            "no gateway's socket is in {}: start one with `cangate run`, or name its file or --socket",
+            "no gateway has a socket in {}: start one with `cangate run`, or name its file or \
+             --socket",
             folder.display()
         ))),
         several => Err(Failure::input(format!(
-            "several gateways have sockets in {}: name the file of the one that is meant, or --socket\n{}",
+            "several gateways have sockets in {}: name the file of the one to ask, or --socket\n{}",
             folder.display(),
             several
                 .iter()

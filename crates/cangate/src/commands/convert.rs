@@ -13,7 +13,7 @@ use std::path::Path;
 const LEFT_OUT: u8 = 3;
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
-    let mut output = CaptureOutput::of(&args.output, args.to).map_err(Failure::input)?;
+    let mut output = CaptureOutput::from_path(&args.output, args.to).map_err(Failure::input)?;
     output.options.nanos = args.nanoseconds;
     let name = if args.input == Path::new("-") {
         "standard input".to_owned()
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
         let reader = LogReader::open(&args.input).map_err(Failure::input)?;
         converted(args, &output, reader)?
     };
-    say(&name, &output, &done);
+    report(&name, &output, &done);
     let (frames, bad) = (done.left_out(), done.bad.count());
     if frames + bad == 0 {
         return Ok(());
@@ -51,7 +51,7 @@ fn converted<R: Read>(
     output: &CaptureOutput,
     reader: LogReader<R>,
 ) -> Result<ConversionResult, Failure> {
-    let mut reader = reader.of(args.from);
+    let mut reader = reader.with_format(args.from);
     // A file that is not a log is refused before any file is changed.
     reader.recognise().map_err(Failure::input)?;
     if !output.is_stream() {
@@ -105,7 +105,7 @@ fn room(args: &Convert) -> Result<(), Failure> {
     std::fs::remove_file(path).map_err(|error| Failure::file("replace", path, &error))
 }
 
-fn say(name: &str, output: &CaptureOutput, done: &ConversionResult) {
+fn report(name: &str, output: &CaptureOutput, done: &ConversionResult) {
     let mut lines = done.bad.remarks(name);
     lines.extend(done.passed.iter().map(|records| records.remark(name)));
     if done.missing > 0 {

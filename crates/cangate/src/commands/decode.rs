@@ -50,7 +50,7 @@ fn decode<R: Read>(
     databases: &Databases,
     reader: LogReader<R>,
 ) -> Result<(), Failure> {
-    let mut reader = reader.of(args.from);
+    let mut reader = reader.with_format(args.from);
     reader.recognise().map_err(Failure::input)?;
     let mut counts = DecodeCounts::default();
     let indices: Vec<MessageIndex<'_>> = databases.indices();

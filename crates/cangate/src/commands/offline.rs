@@ -98,7 +98,7 @@ pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
         }
         Err(inexpressible) => {
             let words = |wrong: &CanGwInexpressible| match wrong.route {
-                Some(id) => match config.only_here(id) {
+                Some(id) => match config.needs_process(id) {
                     Some(why) => format!("route `{}`: {why}", wrong.name),
                     None => wrong.to_string(),
                 },

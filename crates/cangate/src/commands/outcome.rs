@@ -17,7 +17,7 @@ Exit status:
   4  standard output was closed before all frames were written to it";
 
 /// Returns the outcome of a run. `to_stdout`: the port that writes its log to standard output.
-pub(crate) fn of(
+pub(crate) fn judge(
     summary: &RunSummary,
     until_end: bool,
     to_stdout: Option<&str>,

@@ -61,8 +61,8 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
     let shorter = |one: &PartyEnd| one.trips.count() > 0 && Some(one.trips.min()) < bus;
     let bus = if played.iter().any(shorter) {
         warnings.push(
-            "round trips are shorter than the two frames at this bit rate: on this bus, as on one of \
-             emulated cards, frames take no time"
+            "round trips are shorter than the two frames at this bit rate: frames take no time on \
+             this bus, which is virtual or emulated"
                 .to_owned(),
         );
         None
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
     if let Some(path) = &args.output.out {
         // If the time of frames on the bus is not known, the results treat it as zero.
         let rate = rate.filter(|_| outcome.bus.is_some());
-        let results = ping::results::of(&outcome.played, rate, description(args, &outcome));
+        let results = ping::results::build(&outcome.played, rate, description(args, &outcome));
         probe::results::write(path, &results).map_err(Failure::run)?;
     }
     let text = if args.output.json {

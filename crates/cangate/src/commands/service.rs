@@ -46,7 +46,7 @@ fn run_with(args: &Run, color: bool, log: &ErrorLog) -> Result<(), Failure> {
     let writes_stdout = |port: &PortSpec| port.settings.writes() == Some(&FileOrStream::Standard);
     let to_stdout = config.ports.iter().find(|port| writes_stdout(port));
     let to_stdout = to_stdout.map(|port| port.name.clone());
-    let summary = gateway::run::run(config, &kinds(), &options, &|said| log.hear(said))
+    let summary = gateway::run::run(config, &kinds(), &options, &|notice| log.record(notice))
         .map_err(|e| Failure::Run(with_causes(&e)))?;
     let ran = u64::try_from(summary.ran.as_nanos()).unwrap_or(u64::MAX);
     let value = json!({
@@ -75,7 +75,7 @@ fn run_with(args: &Run, color: bool, log: &ErrorLog) -> Result<(), Failure> {
         }
         (false, _) => log.block(NoticeLevel::Info, "summary", &text, &value),
     }
-    outcome::of(&summary, args.until_end, to_stdout.as_deref())
+    outcome::judge(&summary, args.until_end, to_stdout.as_deref())
 }
 
 const fn reason(reason: EndReason) -> &'static str {

@@ -22,10 +22,10 @@ pub(super) enum WatchResult {
 }
 
 /// Reads the counters of a gateway that answered before.
-pub(super) fn look(socket: &Path) -> Result<WatchResult, Failure> {
+pub(super) fn fetch(socket: &Path) -> Result<WatchResult, Failure> {
     match control::request(socket, ControlRequest::Stats, ANSWER_TIMEOUT) {
         Ok(value) => Ok(WatchResult::Seen(value.clone(), understand(value)?)),
-        Err(CallError::NobodyThere { .. } | CallError::Broken { .. }) => Ok(WatchResult::Ended),
+        Err(CallError::NoListener { .. } | CallError::Broken { .. }) => Ok(WatchResult::Ended),
         // The connection was accepted and closed again.
         Err(CallError::Strange { .. }) if std::fs::metadata(socket).is_err() => {
             Ok(WatchResult::Ended)
@@ -47,7 +47,7 @@ pub(super) fn watch(args: &WatchArgs, gateway: &GatewayChoice) -> Result<(), Fai
     let mut left = args.count.unwrap_or(u64::MAX);
     while left > 0 {
         sleep(args.interval);
-        let WatchResult::Seen(value, now) = look(&gateway.socket)? else {
+        let WatchResult::Seen(value, now) = fetch(&gateway.socket)? else {
             eprintln!("{}", ended(&gateway.socket));
             return Ok(());
         };

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_went_wrong_on_purpose_is_said_and_nothing_else() {
+fn what_went_wrong_on_purpose_is_reported_and_nothing_else() {
     let mut port = PortRow {
         name: "body".to_owned(),
         ..PortRow::default()
@@ -10,9 +10,9 @@ fn what_went_wrong_on_purpose_is_said_and_nothing_else() {
     port.count.rx.faults.dropped = 12;
     port.count.rx.faults.corrupted = 3;
     port.count.tx.faults.refused = 1;
-    let said = "Faults injected on port body: of frames received, 12 dropped, 3 corrupted; of \
+    let output = "Faults injected on port body: of frames received, 12 dropped, 3 corrupted; of \
                 frames sent, 1 refused.\n";
-    assert_eq!(injected(&port), said);
+    assert_eq!(injected(&port), output);
     let stats = GatewayStats {
         process: CounterSnapshot {
             ports: vec![port],
@@ -20,7 +20,7 @@ fn what_went_wrong_on_purpose_is_said_and_nothing_else() {
         },
         ..GatewayStats::default()
     };
-    assert!(render(&stats).contains(said));
+    assert!(render(&stats).contains(output));
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn ports_in_the_kernel_are_there_and_one_that_is_down_is_shown_as_down() {
     assert_eq!(line("engine")[..4], ["engine", "can-engine", "down", "77"]);
     assert_eq!(line("body")[1], "bus-off");
     assert_eq!(line("other")[1], "up");
-    let said = "Port body: 344 frames not asked for (filtered by the kernel).\n";
-    assert!(text.contains(said), "{text}");
+    let output = "Port body: 344 frames not asked for (filtered by the kernel).\n";
+    assert!(text.contains(output), "{text}");
     assert!(text.contains("not counted, because nobody knows"), "{text}");
 }
 

@@ -67,8 +67,8 @@ struct JsonLine<'a, T> {
 
 impl LineForm {
     /// Formats a notice as a line.
-    pub(super) fn notice(self, said: &LoggedNotice) -> String {
-        let LoggedNotice { at, notice, more } = said;
+    pub(super) fn notice(self, logged: &LoggedNotice) -> String {
+        let LoggedNotice { at, notice, more } = logged;
         let mut text = notice.to_string();
         let level = notice.level();
         if self == Self::Json {
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn said(more: u64) -> LoggedNotice {
+    fn logged(more: u64) -> LoggedNotice {
         LoggedNotice {
             at: SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_366_060_425),
             notice: Notice::PortFailed {
@@ -183,14 +183,14 @@ mod tests {
 
     #[test]
     fn each_form_has_its_own_head() {
-        let text = LineForm::Text.notice(&said(0));
+        let text = LineForm::Text.notice(&logged(0));
         let (head, rest) = text.split_once(": ").unwrap();
         assert_eq!(head, "2026-11-22T16:47:40.425Z error");
         assert!(rest.starts_with("port body: the cable is cut"), "{rest}");
-        let journal = LineForm::Journal.notice(&said(3));
+        let journal = LineForm::Journal.notice(&logged(3));
         assert!(journal.starts_with("<3>port body: "), "{journal}");
         assert!(journal.ends_with(" (and 3 more like it)\n"), "{journal}");
-        let json = LineForm::Json.notice(&said(3));
+        let json = LineForm::Json.notice(&logged(3));
         let value: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["event"], "port_failed");
         assert_eq!(value["time"], "2026-11-22T16:47:40.425Z");

@@ -50,17 +50,17 @@ impl ErrorLog {
     }
 
     /// Renders a notice of the gateway, and queues it.
-    pub(crate) fn hear(&self, said: &LoggedNotice) {
-        if said.notice.level() <= self.most {
-            self.send(self.form.notice(said));
+    pub(crate) fn record(&self, logged: &LoggedNotice) {
+        if logged.notice.level() <= self.most {
+            self.send(self.form.notice(logged));
         }
         if self.most >= NoticeLevel::Detail && self.form != LineForm::Json {
             let line = |text: String| {
-                let line = LogLine::new(said.at, NoticeLevel::Detail, "detail", &text);
+                let line = LogLine::new(logged.at, NoticeLevel::Detail, "detail", &text);
                 self.form.line(&line)
             };
             // All in one entry, so that many lines do not fill the queue.
-            let lines: String = details(&said.notice).into_iter().map(line).collect();
+            let lines: String = details(&logged.notice).into_iter().map(line).collect();
             if !lines.is_empty() {
                 self.send(lines);
             }

@@ -55,10 +55,10 @@ impl LineWriter {
 
     /// Queues a line. If the queue is full, the line is counted. If lines were left out before, a
     /// line with their number comes first.
-    pub(super) fn send(&self, told: impl FnOnce(u64) -> String, line: String) {
+    pub(super) fn send(&self, loss: impl FnOnce(u64) -> String, line: String) {
         let Some(lines) = &self.lines else { return };
         let left_out = self.left_out();
-        if left_out > 0 && lines.try_send(told(left_out)).is_ok() {
+        if left_out > 0 && lines.try_send(loss(left_out)).is_ok() {
             self.unsaid.fetch_sub(left_out, Ordering::Relaxed);
         }
         if lines.try_send(line).is_err() {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_does_not_read_stops_nobody_and_is_told_what_it_missed() {
+    fn a_reader_that_does_not_read_stops_no_other_and_is_reported_what_it_missed() {
         let (mut reader, stderr) = pipe();
         let writer = LineWriter::new(Some(stderr));
         let line = "x".repeat(1000) + "\n";
@@ -169,16 +169,16 @@ mod tests {
         writer.finish();
         let text = read.join().unwrap();
         let count = |line: &str| -> u64 {
-            let told = line.strip_suffix(" left out").map(|n| n.parse().unwrap());
-            told.unwrap_or(1)
+            let reported = line.strip_suffix(" left out").map(|n| n.parse().unwrap());
+            reported.unwrap_or(1)
         };
         assert!(text.contains(" left out\n"));
-        let told: u64 = text.lines().map(count).sum();
-        assert_eq!(told, all + more, "each line is written or counted");
+        let reported: u64 = text.lines().map(count).sum();
+        assert_eq!(reported, all + more, "each line is written or counted");
     }
 
     #[test]
-    fn a_reader_that_has_gone_stops_nobody() {
+    fn a_reader_that_has_gone_stops_no_other() {
         let (reader, stderr) = pipe();
         drop(reader);
         let writer = LineWriter::new(Some(stderr));

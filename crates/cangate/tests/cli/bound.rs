@@ -293,7 +293,7 @@ fn the_margin_is_the_edge() {
         rest.split_once(before).unwrap().0.parse().unwrap()
     };
     let factor = number("at least ", " times");
-    let distance = number("each bus each ", " µs");
+    let distance = number("each bus every ", " µs");
     assert!(factor > 10.0 && distance > 100.0, "{out}");
     let period = |factor: f64| (10e6 / factor) as u64;
     stdout(cangate().arg("bound").arg(set(period(factor) + 10, "")), 0);
@@ -394,7 +394,7 @@ const OFFSETS: &str = "[buses.a]\nbitrate = '500k'\njoins = '0ns'\n\
     [[messages]]\nid = '300'\nnode = 'n'\nperiod = '20ms'\noffset = '6ms'\ndeadline = '600us'\ndata = 'AAAAAAAAAAAAAAAA'\n";
 
 #[test]
-fn offsets_are_counted_on_and_said() {
+fn offsets_are_counted_on_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let json = |text: &str| -> Value {
         let file = write(folder.path(), text);

@@ -100,7 +100,7 @@ fn a_set_is_made_from_a_dbc() {
 
 /// The file's information on its signals, and its mistakes, are in the set.
 #[test]
-fn what_a_bound_must_not_rest_on_is_said() {
+fn what_a_bound_must_not_rest_on_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let text = "BO_ 256 PumpState: 8 Pump\n SG_ Flow : 0|8@1+ (1,0) [0|255] \"\" Valve\n\n\
         BO_ 5000 Lost: 8 Pump\nBO_ 257 Slow: 8 Pump\n SG_ Level : 0|8@1+ (1,0) [0|0] \"\" Valve\n\n\

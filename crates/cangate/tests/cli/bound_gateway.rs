@@ -260,8 +260,8 @@ fn the_gateways_own_time_comes_from_results() {
         command.arg("--gateway-delay-from").arg(&results);
         command
     };
-    let said = stdout(bound().arg("--json"), 0);
-    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let reported = stdout(bound().arg("--json"), 0);
+    let json: serde_json::Value = serde_json::from_str(&reported).unwrap();
     assert_eq!(json["gateway_delay_ns"], longest, "{json}");
     let from = json["gateway_delay_from"].as_str().unwrap();
     assert!(from.starts_with("the longest of "), "{from}");
@@ -270,8 +270,8 @@ fn the_gateways_own_time_comes_from_results() {
 
     let itself = bound().arg("--check").arg(&results).output().unwrap();
     assert_eq!(itself.status.code(), Some(2));
-    let said = String::from_utf8(itself.stderr).unwrap();
-    assert!(said.contains("in another run"), "{said}");
+    let reported = String::from_utf8(itself.stderr).unwrap();
+    assert!(reported.contains("in another run"), "{reported}");
 }
 
 /// Replays `w.log` through the demo's gateway, and writes its results into `out`.
@@ -405,10 +405,14 @@ fn a_log_is_followed_through_a_gateway() {
     };
     let gateway = at("gateway.toml");
     let gateway = gateway.to_str().unwrap();
-    let said = from_log(&["--gateway", gateway, "--json", "--bitrate", "500k"]);
-    let text = String::from_utf8(said.stdout).unwrap();
-    let json: Value = serde_json::from_str(&text)
-        .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&said.stderr)));
+    let reported = from_log(&["--gateway", gateway, "--json", "--bitrate", "500k"]);
+    let text = String::from_utf8(reported.stdout).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| {
+        panic!(
+            "{error}: {text}{}",
+            String::from_utf8_lossy(&reported.stderr)
+        )
+    });
     let buses = json["buses"].as_array().unwrap();
     let slow = buses.iter().find(|bus| bus["name"] == "slow").unwrap();
     let messages = slow["messages"].as_array().unwrap();

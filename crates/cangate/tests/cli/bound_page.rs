@@ -35,9 +35,9 @@ fn a_set_has_a_page_with_the_figures_of_its_json() {
             .arg(root().join("examples/bound/body.toml"));
         command
     };
-    let said = stdout(bound().args(["--margin", "--report"]).arg(&out), 0);
+    let output = stdout(bound().args(["--margin", "--report"]).arg(&out), 0);
     let written = format!("Written: {}", out.join("bound.html").display());
-    assert!(said.ends_with(&format!("{written}\n")), "{said}");
+    assert!(output.ends_with(&format!("{written}\n")), "{output}");
     let page = shown(&out);
     let json = stdout(bound().args(["--json", "--report"]).arg(&out), 0);
     let json: Value = serde_json::from_str(&json).unwrap();
@@ -77,7 +77,7 @@ fn a_set_has_a_page_with_the_figures_of_its_json() {
         "{sentence}"
     );
     // The margin that the terminal showed.
-    let factor = said.split_once("at least ").unwrap().1;
+    let factor = output.split_once("at least ").unwrap().1;
     let factor = factor.split_once(" times").unwrap().0;
     let margin = page["margin"][0].as_str().unwrap();
     assert!(
@@ -106,8 +106,8 @@ fn what_can_be_missed_is_on_the_page_too() {
         .arg(&file)
         .arg("--report")
         .arg(folder.path());
-    let said = stdout(&mut command, 3);
-    assert!(said.contains("Written: "), "{said}");
+    let output = stdout(&mut command, 3);
+    assert!(output.contains("Written: "), "{output}");
     let page = shown(folder.path());
     assert_eq!(page["buses"][0]["messages"][0]["can_miss"], true);
     assert_eq!(page["lead"]["tiles"][0]["bad"], true);
@@ -133,13 +133,13 @@ fn what_the_demo_measured_stands_beside_the_bounds() {
         command
             .args(["--gateway-delay", "100us", "--margin", "--check"])
             .arg(at("out/results.parquet"));
-        let said = stdout(command.arg("--report").arg(at("out")), status);
-        (said, shown(&at("out")))
+        let output = stdout(command.arg("--report").arg(at("out")), status);
+        (output, shown(&at("out")))
     };
-    let (said, page) = check("set.toml", 0);
+    let (output, page) = check("set.toml", 0);
     assert!(
-        said.contains("6 frames within their bounds") && said.contains("Margin: "),
-        "{said}"
+        output.contains("6 frames within their bounds") && output.contains("Margin: "),
+        "{output}"
     );
     assert!(at("out/report.html").exists(), "the demo's own page stays");
     let made = page["made"].as_array().unwrap();

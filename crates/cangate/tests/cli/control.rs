@@ -8,7 +8,7 @@ const THREE: &str = "[[routes]]\nname = \"one\"\nfrom = \"in\"\nto = \"out\"\nid
                      [[routes]]\nname = \"three\"\nfrom = \"in\"\nto = \"out\"\nid = \"300\"\n";
 
 #[test]
-fn a_reload_says_what_became_of_the_routes() {
+fn a_reload_reports_what_became_of_the_routes() {
     let gateway = Gateway::start(THREE);
     let reload = |routes: &str| {
         gateway.write_routes(routes);
@@ -16,24 +16,24 @@ fn a_reload_says_what_became_of_the_routes() {
         assert!(output.status.success(), "{output:?}");
         text(&output.stdout)
     };
-    let said = reload(THREE);
-    assert_eq!(said, "3 routes in force: 3 unchanged; ports: 2 kept\n");
-    let said = reload(&THREE.replace("two", "deux").replace("\"100\"", "\"101\""));
+    let message = reload(THREE);
+    assert_eq!(message, "3 routes in force: 3 unchanged; ports: 2 kept\n");
+    let message = reload(&THREE.replace("two", "deux").replace("\"100\"", "\"101\""));
     assert_eq!(
-        said,
+        message,
         "3 routes in force: 1 unchanged, 1 changed (one), 1 renamed (two → deux); ports: 2 kept\n"
     );
-    let said = reload("[[routes]]\nname = \"new\"\nfrom = \"in\"\nto = \"out\"\n");
+    let message = reload("[[routes]]\nname = \"new\"\nfrom = \"in\"\nto = \"out\"\n");
     assert_eq!(
-        said,
+        message,
         "1 routes in force: 0 unchanged, 1 added (new); 3 removed (one, deux, three); ports: 2 kept\n"
     );
     let all: Vec<&str> = THREE.split_inclusive("[[routes]]\n").collect();
     let part = |n: usize| format!("[[routes]]\n{}", all[n].trim_end_matches("[[routes]]\n"));
     reload(THREE);
-    let said = reload(&[part(2), part(3), part(1)].concat());
+    let message = reload(&[part(2), part(3), part(1)].concat());
     assert_eq!(
-        said,
+        message,
         "3 routes in force: 2 unchanged, 1 in another order (one); ports: 2 kept\n"
     );
 }
@@ -47,19 +47,19 @@ fn a_broken_file_leads_to_the_gateway_that_runs() {
         let output = by_file(command);
         assert!(output.status.success(), "{output:?}");
         assert!(text(&output.stdout).contains("three"), "{output:?}");
-        let said = text(&output.stderr);
-        assert!(said.starts_with("warning: "), "{said}");
-        assert!(said.contains("cannot be used as it is now"), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
+        let message = text(&output.stderr);
+        assert!(message.starts_with("warning: "), "{message}");
+        assert!(message.contains("cannot be used as it is now"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
     }
     let output = by_file("reload");
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(
-        said.starts_with("error: route `one` needs `from`"),
-        "{said}"
+        message.starts_with("error: route `one` needs `from`"),
+        "{message}"
     );
-    assert!(said.contains("gateway.toml:"), "{said}");
+    assert!(message.contains("gateway.toml:"), "{message}");
     let output = gateway.control("reload", &[]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stderr).starts_with("error: route `one` needs `from`"));
@@ -70,7 +70,7 @@ fn a_broken_file_leads_to_the_gateway_that_runs() {
 }
 
 #[test]
-fn without_a_gateway_the_mistakes_of_the_file_are_said() {
+fn without_a_gateway_the_mistakes_of_the_file_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.toml");
     let write = |text: &str| {
@@ -87,18 +87,24 @@ fn without_a_gateway_the_mistakes_of_the_file_are_said() {
     ] {
         write(broken);
         for command in ["stats", "routes", "reload"] {
-            let said = stderr(cangate().arg(command).arg(&file), 2);
+            let message = stderr(cangate().arg(command).arg(&file), 2);
             assert!(
-                said.contains(place) && said.contains(words),
-                "{command}: {said}"
+                message.contains(place) && message.contains(words),
+                "{command}: {message}"
             );
-            assert!(!said.contains("no gateway listens"), "{command}: {said}");
+            assert!(
+                !message.contains("no gateway listens"),
+                "{command}: {message}"
+            );
         }
     }
     // The file is valid: the gateway is missing.
     write("[ports.a]\nkind = 'bus'\n[ports.b]\nkind = 'bus'\n[[routes]]\nfrom = 'a'\nto = 'b'\n");
     for command in ["stats", "routes", "reload"] {
-        let said = stderr(cangate().arg(command).arg(&file), 1);
-        assert!(said.contains("no gateway listens"), "{command}: {said}");
+        let message = stderr(cangate().arg(command).arg(&file), 1);
+        assert!(
+            message.contains("no gateway listens"),
+            "{command}: {message}"
+        );
     }
 }

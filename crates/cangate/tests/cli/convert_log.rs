@@ -40,10 +40,10 @@ fn there_and_back_is_the_same() {
         "d.log.gz",
         "e.log.zst",
     ] {
-        let said = stderr(&mut convert(folder.path(), &["in.log", name]), 0);
+        let message = stderr(&mut convert(folder.path(), &["in.log", name]), 0);
         assert!(
-            said.starts_with(&format!("in.log (candump -L) to {name}: 8 frames")),
-            "{said}"
+            message.starts_with(&format!("in.log (candump -L) to {name}: 8 frames")),
+            "{message}"
         );
         let back = stdout(&mut convert(folder.path(), &[name, "-", "--to", "log"]), 0);
         assert_eq!(back, LOG, "{name}");
@@ -71,15 +71,15 @@ fn binary_logs_of_other_programs_are_read() {
         let bytes = std::fs::read(made.join(name)).unwrap();
         std::fs::write(folder.path().join(name), &bytes).unwrap();
         let args = [name, "x.log", "--force", "--nanoseconds"];
-        let said = stderr(&mut convert(folder.path(), &args), 0);
+        let message = stderr(&mut convert(folder.path(), &args), 0);
         let result = format!("{name} ({format}) to x.log: {frames} frames");
-        assert!(said.contains(&result), "{said}");
+        assert!(message.contains(&result), "{message}");
         let warning = warning.map(|warning| format!("warning: {name}: {warning}\n"));
         assert_eq!(
-            said.matches("warning: ").count(),
+            message.matches("warning: ").count(),
             usize::from(warning.is_some())
         );
-        assert!(said.contains(&warning.unwrap_or_default()), "{said}");
+        assert!(message.contains(&warning.unwrap_or_default()), "{message}");
         let mut pipe = convert(folder.path(), &["-", "-", "--to", "log", "--nanoseconds"]);
         let found = stdout(pipe.write_stdin(bytes), 0);
         let expected = std::fs::read_to_string(folder.path().join("x.log")).unwrap();
@@ -91,14 +91,14 @@ fn binary_logs_of_other_programs_are_read() {
 #[test]
 fn nothing_is_lost_in_silence() {
     let folder = folder();
-    let said = stderr(&mut convert(folder.path(), &["in.log", "a.asc"]), 3);
+    let message = stderr(&mut convert(folder.path(), &["in.log", "a.asc"]), 3);
     for expected in [
         "warning: 1 frame left out, because this format has no XL frames; the first: line 7: can0 00123#81",
         "warning: 1 frame written as error frames without their class and data; the first: line 8: can0 2000",
         "in.log (candump -L) to a.asc: 7 frames",
         "error: in.log: left out: 1 frame; the rest was written",
     ] {
-        assert!(said.contains(expected), "{expected}\n{said}");
+        assert!(message.contains(expected), "{expected}\n{message}");
     }
     let back = stdout(
         &mut convert(folder.path(), &["a.asc", "-", "--to", "log"]),
@@ -112,15 +112,20 @@ fn nothing_is_lost_in_silence() {
         })
         .collect();
     assert_eq!(back, expected);
-    let said = stderr(
+    let message = stderr(
         &mut convert(folder.path(), &["--strict", "in.log", "b.asc"]),
         2,
     );
-    assert!(said.contains("in.log: line 7: can0 00123#81"), "{said}");
+    assert!(
+        message.contains("in.log: line 7: can0 00123#81"),
+        "{message}"
+    );
     // Bad lines count, too.
     std::fs::write(folder.path().join("bad.log"), format!("{LOG}nonsense\n")).unwrap();
-    let said = stderr(&mut convert(folder.path(), &["bad.log", "b.pcapng"]), 3);
-    assert!(said.contains("bad.log: line 9, column 1") && said.contains("left out: 1 bad line"));
+    let message = stderr(&mut convert(folder.path(), &["bad.log", "b.pcapng"]), 3);
+    assert!(
+        message.contains("bad.log: line 9, column 1") && message.contains("left out: 1 bad line")
+    );
 }
 
 #[test]
@@ -128,8 +133,8 @@ fn what_is_there_is_kept_unless_it_may_be_replaced() {
     let folder = folder();
     let path = folder.path().join("mine.asc");
     std::fs::write(&path, "mine").unwrap();
-    let said = stderr(&mut convert(folder.path(), &["in.log", "mine.asc"]), 2);
-    assert!(said.contains("exists and is kept"), "{said}");
+    let message = stderr(&mut convert(folder.path(), &["in.log", "mine.asc"]), 2);
+    assert!(message.contains("exists and is kept"), "{message}");
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
     // An input that is not a log does not change it either.
     std::fs::write(folder.path().join("zeros"), [0; 5000]).unwrap();
@@ -138,11 +143,11 @@ fn what_is_there_is_kept_unless_it_may_be_replaced() {
         2,
     );
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
-    let said = stderr(
+    let message = stderr(
         &mut convert(folder.path(), &["--force", "in.log", "./in.log"]),
         2,
     );
-    assert!(said.contains("is the log that is read"), "{said}");
+    assert!(message.contains("is the log that is read"), "{message}");
     assert_eq!(
         std::fs::read_to_string(folder.path().join("in.log")).unwrap(),
         LOG
@@ -169,38 +174,38 @@ fn formats_are_named_or_recognised() {
     };
     assert_eq!(last(&[]), "(0000000000.700000)");
     assert_eq!(last(&["--from", "candump-delta"]), "(0000000001.200000)");
-    let said = stderr(&mut convert(folder.path(), &["in.log", "x.blf"]), 2);
+    let message = stderr(&mut convert(folder.path(), &["in.log", "x.blf"]), 2);
     assert!(
-        said.contains("x.blf: the name selects no format: end it in .log, .asc"),
-        "{said}"
+        message.contains("x.blf: the name selects no format: end it in .log, .asc"),
+        "{message}"
     );
-    let said = stderr(
+    let message = stderr(
         &mut convert(folder.path(), &["--from", "trk", "in.log", "x.log"]),
         2,
     );
-    assert!(said.contains("did you mean `trc`?"), "{said}");
-    let said = stderr(
+    assert!(message.contains("did you mean `trc`?"), "{message}");
+    let message = stderr(
         &mut convert(folder.path(), &["--from", "pcapng", "in.log", "x.asc"]),
         2,
     );
-    assert!(said.contains("it looks like candump -L"), "{said}");
+    assert!(message.contains("it looks like candump -L"), "{message}");
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_said() {
+fn a_file_that_cannot_be_written_is_reported() {
     let folder = folder();
-    let said = stderr(
+    let message = stderr(
         &mut convert(folder.path(), &["in.log", "/dev/full", "--to", "pcapng"]),
         1,
     );
     assert!(
-        said.contains("cannot write /dev/full: No space left"),
-        "{said}"
+        message.contains("cannot write /dev/full: No space left"),
+        "{message}"
     );
-    let said = stderr(&mut convert(folder.path(), &["in.log", "in.log/x.asc"]), 1);
-    assert!(said.contains("a file has this name"), "{said}");
-    let said = stderr(&mut convert(folder.path(), &["absent.log", "x.asc"]), 2);
-    assert!(said.contains("absent.log: cannot be read"), "{said}");
+    let message = stderr(&mut convert(folder.path(), &["in.log", "in.log/x.asc"]), 1);
+    assert!(message.contains("a file has this name"), "{message}");
+    let message = stderr(&mut convert(folder.path(), &["absent.log", "x.asc"]), 2);
+    assert!(message.contains("absent.log: cannot be read"), "{message}");
 }
 
 /// Wireshark's tshark reads our pcapng and writes it as pcapng and as pcap of its own.

@@ -146,7 +146,7 @@ fn people_see_a_table() {
 }
 
 #[test]
-fn what_a_bus_has_no_room_for_is_said() {
+fn what_a_bus_has_no_room_for_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("dense.log");
     let read = |lines: usize| {
@@ -155,10 +155,10 @@ fn what_a_bus_has_no_room_for_is_said() {
     };
     // One node sends all of them, since they have one ID; only a limited number can wait in it.
     let out = read(3000);
-    let said = out
+    let message = out
         .lines()
         .find(|l| l.contains(" of 3000 frames never came to a bus"));
-    let lost: u64 = said.unwrap().split(' ').next().unwrap().parse().unwrap();
+    let lost: u64 = message.unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!((1..3000).contains(&lost), "{out}");
     assert!(
         out.contains(&format!("{} frames received", 3000 - lost)),

@@ -77,27 +77,27 @@ fn the_version_is_one_line() {
     for option in ["-V", "--version"] {
         assert_eq!(stdout(cangate().arg(option), 0), line);
     }
-    let said = stderr(cangate().args(["--verbose", "demo"]), 2);
-    assert!(said.contains("--version"), "{said}");
+    let output = stderr(cangate().args(["--verbose", "demo"]), 2);
+    assert!(output.contains("--version"), "{output}");
     // Words after `--` are not options of this program.
-    let said = stdout(cangate().args(["--version", "--", "--verbose"]), 0);
-    assert_eq!(said, line);
+    let output = stdout(cangate().args(["--version", "--", "--verbose"]), 0);
+    assert_eq!(output, line);
 }
 
 #[test]
 fn the_verbose_version_has_the_licence_of_each_part() {
-    let said = stdout(cangate().args(["--version", "--verbose"]), 0);
+    let output = stdout(cangate().args(["--version", "--verbose"]), 0);
     for others in [["--verbose", "--version"], ["-V", "--verbose"]] {
-        assert_eq!(stdout(cangate().args(others), 0), said);
+        assert_eq!(stdout(cangate().args(others), 0), output);
     }
     let first = concat!("cangate ", env!("CARGO_PKG_VERSION"), "\n");
-    assert!(said.starts_with(first), "{said}");
+    assert!(output.starts_with(first), "{output}");
     for words in [
         "licence: Apache-2.0 OR MIT",
         "embedded BPF object: crates/offload/bpf/gateway.bpf.o\n  licence:  GPL-2.0",
         "compiler: clang ",
     ] {
-        assert!(said.contains(words), "{words}: {said}");
+        assert!(output.contains(words), "{words}: {output}");
     }
     // The named files exist.
     for path in [
@@ -107,7 +107,7 @@ fn the_verbose_version_has_the_licence_of_each_part() {
         "crates/offload/bpf",
         "crates/offload/bpf/gateway.bpf.o",
     ] {
-        assert!(said.contains(path), "{path}: {said}");
+        assert!(output.contains(path), "{path}: {output}");
         assert!(root().join(path).exists(), "{path}");
     }
     let gpl = std::fs::read_to_string(root().join("LICENSE-GPL-2.0")).unwrap();
@@ -119,7 +119,7 @@ fn the_verbose_version_has_the_licence_of_each_part() {
 /// The kernel reads the licence of a BPF object from its section `license`: it must be the GPL.
 /// `cargo xtask structure` looks at the sources.
 #[test]
-fn the_bpf_object_says_its_licence() {
+fn the_bpf_object_states_its_licence() {
     let object = std::fs::read(root().join("crates/offload/bpf/gateway.bpf.o")).unwrap();
     assert!(object.windows(4).any(|bytes| bytes == b"GPL\0"));
 }
@@ -127,7 +127,7 @@ fn the_bpf_object_says_its_licence() {
 /// The kinds of port and the data paths are those that a gateway file can name.
 #[test]
 fn the_verbose_version_names_what_a_gateway_file_can_name() {
-    let said = stdout(cangate().args(["--version", "--verbose"]), 0);
+    let output = stdout(cangate().args(["--version", "--verbose"]), 0);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.toml");
     for (text, feature) in [
@@ -140,7 +140,7 @@ fn the_verbose_version_names_what_a_gateway_file_can_name() {
         let (_, help) = wrong.split_once("help: there is ").unwrap();
         let there_are: Vec<&str> = help.lines().next().unwrap().split('`').collect();
         let there_are: Vec<&str> = there_are.into_iter().skip(1).step_by(2).collect();
-        let own = said.lines().find(|l| l.trim().starts_with(feature));
+        let own = output.lines().find(|l| l.trim().starts_with(feature));
         let (_, own) = own.unwrap().split_once(": ").unwrap();
         assert_eq!(own.trim().split(", ").collect::<Vec<_>>(), there_are);
         assert!(there_are.len() > 2, "{wrong}");

@@ -73,16 +73,16 @@ fn what_is_no_log_fails_before_anything_is_printed() {
         make(File::create(&log).unwrap());
         for (args, status) in readers(&log) {
             let output = cangate().args(&args).output().unwrap();
-            let said = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(status), "{args:?}: {said}");
+            let message = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(status), "{args:?}: {message}");
             assert!(output.stdout.is_empty(), "{args:?}");
             let begin = format!("drive.log: not a log file: {looks}");
             let looks_like = format!("drive.log: not a log file: it looks like {looks}");
             assert!(
-                said.contains(&begin) || said.contains(&looks_like),
-                "{args:?}: {said}"
+                message.contains(&begin) || message.contains(&looks_like),
+                "{args:?}: {message}"
             );
-            assert!(!said.contains("frames received"), "{said}");
+            assert!(!message.contains("frames received"), "{message}");
         }
         for made in ["converted.asc", "out.log"] {
             let made = std::fs::metadata(folder.path().join(made));

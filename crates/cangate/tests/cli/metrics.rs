@@ -33,11 +33,11 @@ fn start(folder: &Path) -> (Process, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut message = BufReader::new(child.stderr.take().unwrap());
     let mut ready = String::new();
     while !ready.contains("ready: ") {
         ready.clear();
-        assert_ne!(said.read_line(&mut ready).unwrap(), 0, "it has ended");
+        assert_ne!(message.read_line(&mut ready).unwrap(), 0, "it has ended");
     }
     let (_, url) = ready.trim_end().split_once("metrics at http://").unwrap();
     let address = url.strip_suffix("/metrics").unwrap().to_owned();
@@ -71,8 +71,8 @@ fn the_alerts_fire_when_they_should() {
             .current_dir(&folder)
             .output()
             .unwrap();
-        let said = crate::text(&output.stdout) + &crate::text(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let message = crate::text(&output.stdout) + &crate::text(&output.stderr);
+        assert!(output.status.success(), "{message}");
     }
 }
 
@@ -163,10 +163,10 @@ fn they_are_read_in_both_forms() {
         other.path().join("c").display()
     );
     std::fs::write(&file, text).unwrap();
-    let said = crate::stderr(crate::cangate().arg("run").arg(&file), 1);
+    let message = crate::stderr(crate::cangate().arg("run").arg(&file), 1);
     assert!(
-        said.contains(&format!("cannot serve metrics at {address}")),
-        "{said}"
+        message.contains(&format!("cannot serve metrics at {address}")),
+        "{message}"
     );
 }
 
@@ -192,8 +192,11 @@ fn promtool_finds_nothing_wrong() {
         .write_all(text.as_bytes())
         .unwrap();
     let output = tool.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{said}\n{text}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && message.is_empty(),
+        "{message}\n{text}"
+    );
 }
 
 /// Prometheus asks for OpenMetrics, and gets the numbers.

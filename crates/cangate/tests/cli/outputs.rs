@@ -72,9 +72,9 @@ fn a_log_that_cannot_be_written_is_written_again_later() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut message = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut hear = |what: &str| {
-        let found = said.find(|line| line.as_ref().is_ok_and(|line| line.contains(what)));
+        let found = message.find(|line| line.as_ref().is_ok_and(|line| line.contains(what)));
         found
             .unwrap_or_else(|| panic!("it has ended without {what}"))
             .unwrap()

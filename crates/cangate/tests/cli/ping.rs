@@ -55,9 +55,9 @@ fn own_frames_are_of_one_interface_whose_echo_can_be_seen() {
     for (words, why) in cases {
         let all = [&["ping", "--own"][..], words].concat();
         let output = place.command(&all).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(why), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(why), "{message}");
     }
 }
 
@@ -130,7 +130,7 @@ fn every_round_trip_is_in_the_file() {
 }
 
 #[test]
-fn what_nobody_answers_is_lost() {
+fn frames_without_an_answer_are_lost() {
     let place = Place::new(BUS);
     let words = ["a", "--count", "3", "--timeout", "10", "--json"];
     let output = ping(&place, &words);
@@ -142,7 +142,7 @@ fn what_nobody_answers_is_lost() {
 }
 
 #[test]
-fn a_slave_ends_when_it_is_told() {
+fn a_slave_ends_on_request() {
     let place = Place::new(BUS);
     let child = command(&place, &["--slave", "a", "b", "--json"])
         .spawn()
@@ -156,9 +156,9 @@ fn a_slave_ends_when_it_is_told() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn what_cannot_be_is_reported() {
     let place = Place::new(BUS);
-    for (words, said) in [
+    for (words, message) in [
         (
             &["a", "x"][..],
             "gateway.toml has no port `x`; it has a, b, file",
@@ -177,7 +177,7 @@ fn what_cannot_be_is_said() {
         let output = ping(&place, words);
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {err}");
-        assert!(err.contains(said), "{words:?}: {err}");
+        assert!(err.contains(message), "{words:?}: {err}");
     }
     // A file cannot answer.
     let output = ping(&place, &["file", "b", "--count", "1", "--timeout", "5"]);

@@ -75,7 +75,7 @@ fn priority_order_cures_the_inversion_that_fifo_makes() {
 }
 
 #[test]
-fn the_queue_keeps_what_the_file_says() {
+fn the_queue_keeps_what_the_file_states() {
     let log = inversion();
     // One is being sent when the queue of two is full.
     let (frames, counters) = demo("125k", "queue = 2\nwhen_full = \"drop-oldest\"", &log);
@@ -153,7 +153,7 @@ fn a_replay_through_such_a_queue_loses_nothing() {
 }
 
 #[test]
-fn check_says_what_waits_how_and_where_it_cannot() {
+fn check_describes_the_queues_and_refuses_impossible_ones() {
     let folder = tempfile::tempdir().unwrap();
     let keys = "order = \"priority\"\nmax_age = \"50ms\"\nwhen_full = \"drop-oldest\"";
     gateway(folder.path(), "500k", keys);

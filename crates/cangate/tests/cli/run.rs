@@ -63,7 +63,7 @@ fn standard_output_belongs_to_the_port_that_writes_to_it() {
 }
 
 #[test]
-fn a_gateway_runs_without_a_control_socket_that_nobody_asked_for() {
+fn a_gateway_runs_without_a_control_socket_that_no_file_names() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = replay(folder.path(), "(1.0) can0 123#11\n", PASS_ALL);
     let file = folder.path().join("gateway.toml");
@@ -150,11 +150,11 @@ fn a_run_whose_input_fails_does_not_end_well() {
     let good = "(1.000000) can0 123#11\n";
     assert_eq!(run(good).status.code(), Some(0));
     let output = run(&format!("{good}nonsense\n{good}"));
-    let said = text_of(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let message = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(
-        said.contains("ended because of ports that failed: in"),
-        "{said}"
+        message.contains("ended because of ports that failed: in"),
+        "{message}"
     );
 }
 
@@ -189,7 +189,7 @@ fn the_cars_log_is_accounted_for_frame_by_frame() {
 }
 
 #[test]
-fn a_running_gateway_tells_reloads_and_ends() {
+fn a_running_gateway_reports_reloads_and_ends() {
     let mut gateway = Gateway::start(PASS_ALL);
     gateway.feed(&["123#11", "124#22"]);
     gateway.until("both frames were received", |gateway| {
@@ -264,7 +264,7 @@ fn the_socket_is_for_its_owner_and_goes_with_the_gateway() {
 }
 
 #[test]
-fn nonsense_on_the_socket_harms_nobody() {
+fn nonsense_on_the_socket_harms_no_client() {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
     let gateway = Gateway::start(PASS_ALL);
@@ -286,7 +286,7 @@ fn nonsense_on_the_socket_harms_nobody() {
 }
 
 #[test]
-fn without_a_gateway_the_user_is_told_so() {
+fn without_a_gateway_the_user_gets_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("none.sock");
     for command in ["stats", "routes", "reload"] {

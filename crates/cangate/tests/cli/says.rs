@@ -43,44 +43,50 @@ fn has_time_stamp(line: &str) -> bool {
 }
 
 #[test]
-fn it_says_in_lines_with_time_stamps_what_happens() {
-    let said = life(&[]);
-    let lines: Vec<&str> = said.lines().filter(|line| has_time_stamp(line)).collect();
+fn it_states_in_lines_with_time_stamps_what_happens() {
+    let message = life(&[]);
+    let lines: Vec<&str> = message
+        .lines()
+        .filter(|line| has_time_stamp(line))
+        .collect();
     let after: Vec<&str> = lines.iter().map(|line| &line[25..]).collect();
     let expected = [
         "ready: 2 ports (in, out), 1 route (process: all), control socket /",
         "reloaded: 1 route; new routes: only; routes removed: all; 2 ports kept",
         "error: not reloaded, everything continues as before: ",
-        "ending: asked to by a signal",
+        "ending: requested by a signal",
     ];
-    assert_eq!(after.len(), expected.len(), "{said}");
+    assert_eq!(after.len(), expected.len(), "{message}");
     for (line, expected) in after.iter().zip(expected) {
         assert!(line.starts_with(expected), "{line}");
     }
-    assert!(said.contains("All sums add up."), "the summary: {said}");
+    assert!(
+        message.contains("All sums add up."),
+        "the summary: {message}"
+    );
 }
 
 #[test]
-fn more_is_said_with_v_and_only_trouble_with_q() {
-    let said = life(&["-v"]);
+fn more_is_reported_with_v_and_only_trouble_with_q() {
+    let message = life(&["-v"]);
     assert!(
-        said.contains("Z port out: log, writes out.log, interface can7\n"),
-        "{said}"
+        message.contains("Z port out: log, writes out.log, interface can7\n"),
+        "{message}"
     );
-    assert!(said.contains("Z route all: process\n"), "{said}");
-    assert!(said.contains("Z route only: new\n"), "{said}");
-    let said = life(&["-q"]);
-    let first = said.lines().next().unwrap();
-    assert!(first[25..].starts_with("error: not reloaded"), "{said}");
+    assert!(message.contains("Z route all: process\n"), "{message}");
+    assert!(message.contains("Z route only: new\n"), "{message}");
+    let message = life(&["-q"]);
+    let first = message.lines().next().unwrap();
+    assert!(first[25..].starts_with("error: not reloaded"), "{message}");
     for word in ["ready", "reloaded: ", "ending", "add up"] {
-        assert!(!said.contains(word), "{word}: {said}");
+        assert!(!message.contains(word), "{word}: {message}");
     }
 }
 
 #[test]
 fn json_is_one_object_a_line_with_stable_names() {
-    let said = life(&["--log-format", "json"]);
-    let lines: Vec<Value> = said
+    let message = life(&["--log-format", "json"]);
+    let lines: Vec<Value> = message
         .lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}")))
         .collect();
@@ -124,8 +130,8 @@ fn json_holds_when_it_does_not_start() {
     std::fs::write(&file, "[ports.a]\nkind = \"nothing\"\n").unwrap();
     let mut command = crate::cangate();
     command.args(["run", "--log-format", "json"]).arg(&file);
-    let said = crate::stderr(&mut command, 2);
-    let line: Value = serde_json::from_str(said.trim_end()).unwrap();
+    let message = crate::stderr(&mut command, 2);
+    let line: Value = serde_json::from_str(message.trim_end()).unwrap();
     assert_eq!(
         (&line["event"], &line["level"]),
         (&"failed".into(), &"error".into())
@@ -139,7 +145,7 @@ fn json_holds_when_it_does_not_start() {
 fn the_journal_gets_priorities_and_no_time_stamps() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("stderr");
-    let said = |own: bool| {
+    let message = |own: bool| {
         let file = File::create(&path).unwrap();
         let meta = file.metadata().unwrap();
         let inode = meta.ino() + u64::from(!own);
@@ -151,14 +157,14 @@ fn the_journal_gets_priorities_and_no_time_stamps() {
         assert_eq!(gateway.end().0.status.code(), Some(0));
         std::fs::read_to_string(&path).unwrap()
     };
-    let journal = said(true);
+    let journal = message(true);
     assert!(journal.starts_with("<6>ready: "), "{journal}");
     assert!(
         journal.lines().all(|line| line.starts_with("<6>")),
         "{journal}"
     );
     assert!(journal.contains("<6>ending: "), "{journal}");
-    let other = said(false);
+    let other = message(false);
     assert!(has_time_stamp(&other), "{other}");
 }
 

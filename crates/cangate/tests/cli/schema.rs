@@ -61,8 +61,8 @@ fn taplo_takes_the_examples_and_refuses_unknown_keys() {
         let wrong = text.replacen("[[routes]]", "[[routes]]\nfilters = \"123\"", 1);
         assert_ne!(wrong, text, "{}", path.display());
         let output = check(&taplo, &wrong);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success(), "{}: {said}", path.display());
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{}: {message}", path.display());
         count += 1;
     }
     assert!(count >= 4, "{count} examples");

@@ -75,7 +75,7 @@ fn bit_rates_can_be_chosen() {
 }
 
 #[test]
-fn people_are_told_the_same() {
+fn text_has_the_same_content() {
     let out = stdout(cangate().args(["timing", "123#0011223344556677"]), 0);
     assert!(
         out.contains("113") && out.to_uppercase().contains("BD4"),
@@ -96,7 +96,7 @@ fn what_is_no_frame_is_refused_with_its_column() {
 }
 
 #[test]
-fn a_length_that_no_dlc_says_is_timed_as_it_is_sent_and_the_user_is_told() {
+fn a_length_without_a_dlc_is_timed_as_it_is_sent_and_the_user_is_warned() {
     let nine = "123##1112233445566778899";
     let out = stdout(cangate().args(["timing", nine]), 0);
     assert!(out.contains("12 bytes on the wire"), "{out}");

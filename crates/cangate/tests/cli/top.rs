@@ -204,7 +204,7 @@ fn top_shows_rates_heeds_keys_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn top_ends_with_the_gateway_and_says_so() {
+fn top_ends_with_the_gateway_and_reports_that() {
     if lacks_terminal_calls() {
         return;
     }

@@ -74,7 +74,7 @@ fn a_run_that_waits_for_the_partner_of_a_named_pipe() {
 }
 
 #[test]
-fn the_one_who_waits_is_told_what_for() {
+fn the_waiting_process_reports_what_it_waits_for() {
     let place = Place::new(FROM_PIPE);
     place.pipe("pipe");
     let mut child = place.command(&["run", "gateway.toml"]).spawn().unwrap();
@@ -124,7 +124,7 @@ fn a_reload_from_a_pipe() {
 /// No process reads its standard output, so frames wait; nor its standard error, which the program
 /// gives up after a while.
 #[test]
-fn a_run_whose_output_nobody_reads() {
+fn a_run_whose_output_no_program_reads() {
     let place = Place::new(&format!("[ports.out]\nkind = 'log'\nwrite = '-'\n{IN}"));
     place.write("in.log", &log(30_000));
     let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
@@ -136,7 +136,7 @@ fn a_run_whose_output_nobody_reads() {
     let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
     command.stderr(full);
     let ended = interrupted(&mut command, "standard error", up(&place));
-    assert_eq!(ended, Ok(3), "nobody waits for who reads it");
+    assert_eq!(ended, Ok(3), "the run does not wait for its reader");
     drop(reader);
 }
 

@@ -23,7 +23,7 @@ fn push(chunk: &mut Chunk, id: u32, stamp: u64) {
 fn keeper(dir: &Path, before: u64, after: u64, memory: u64, triggers: &str) -> FrameKeeper {
     let names = InterfaceNames::default();
     names.place("can0");
-    let output = CaptureOutput::of(&dir.join("f.log"), None).unwrap();
+    let output = CaptureOutput::from_path(&dir.join("f.log"), None).unwrap();
     let recorder = FileRecorder::new(&output, RotationRule::default(), &names, 0, true).unwrap();
     let settings = KeepRule {
         before: Duration::from_nanos(before),
@@ -90,7 +90,7 @@ proptest! {
 }
 
 #[test]
-fn memory_is_bounded_and_too_little_of_it_is_said() {
+fn memory_is_bounded_and_too_little_of_it_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let mut keeper = keeper(dir.path(), 3600 * SECOND, 0, 1 << 20, "signal");
     for n in 0..200_000_u64 {

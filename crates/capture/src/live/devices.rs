@@ -66,7 +66,7 @@ impl OpenDevice {
         line.set_filters(filters, errors)
             .map_err(|errno| OpenError::System {
                 path: path.to_owned(),
-                what: "takes no filters",
+                what: "does not support filters",
                 source: errno.into(),
             })?;
         Ok(Self {
@@ -152,7 +152,7 @@ impl RecordedDevices {
     }
 
     /// Checks which devices have disappeared, come back, stopped or started.
-    pub(super) fn look(&mut self, filling: &mut FillingChunk, waiting: &mut StampOrder) {
+    pub(super) fn check(&mut self, filling: &mut FillingChunk, waiting: &mut StampOrder) {
         let now = filling.elapsed();
         for one in &mut self.all {
             let Some(opened) = &mut one.at else {
@@ -199,7 +199,7 @@ impl RecordedDevices {
     }
 
     /// Reports, at the end, the losses that no later frame has reported.
-    pub(super) fn tell_rest(&mut self, filling: &mut FillingChunk) {
+    pub(super) fn report_rest(&mut self, filling: &mut FillingChunk) {
         for one in &mut self.all {
             let lost = std::mem::take(&mut one.untold) + std::mem::take(&mut one.overruns);
             if lost > 0 {
@@ -234,8 +234,8 @@ impl RecordedDevice {
         for _ in 0..frames {
             let mut bytes = [0; FD_SIZE];
             let slot = queue.take(&**line, &mut bytes);
-            let told = u64::from(slot.lost_before).min(self.untold);
-            self.untold -= told;
+            let reported = u64::from(slot.lost_before).min(self.untold);
+            self.untold -= reported;
             let sent = if slot.sent {
                 Direction::Sent
             } else {
@@ -246,7 +246,7 @@ impl RecordedDevice {
                 stamp: slot.time,
                 interface: self.place,
                 direction: direction.then_some(sent),
-                lost: told + std::mem::take(&mut self.overruns),
+                lost: reported + std::mem::take(&mut self.overruns),
                 len: slot.bytes.len(),
                 bytes,
             });

@@ -81,7 +81,7 @@ impl FrameReader {
             })?;
         }
         self.devices.start(&mut self.filling);
-        self.devices.look(&mut self.filling, &mut self.waiting);
+        self.devices.check(&mut self.filling, &mut self.waiting);
         Ok(())
     }
 
@@ -132,7 +132,7 @@ impl FrameReader {
         {
             ring.changed();
         }
-        self.devices.look(&mut self.filling, &mut self.waiting);
+        self.devices.check(&mut self.filling, &mut self.waiting);
     }
 
     /// Takes all available frames.
@@ -189,7 +189,7 @@ impl FrameReader {
             ring.statistics(filling);
         }
         waiting.release_all(&mut |held| filling.take_held(held));
-        devices.tell_rest(filling);
+        devices.report_rest(filling);
         filling.hand_over();
         if let Some(ring) = ring
             && whole

@@ -200,12 +200,12 @@ impl CaptureRing {
     /// Reads the kernel's counters of dropped frames.
     pub(super) fn statistics(&mut self, filling: &mut FillingChunk) {
         match self.ring.take_statistics() {
-            Ok(said) => {
+            Ok(output) => {
                 let counts = &mut filling.counts;
-                counts.passed += u64::from(said.seen.saturating_sub(said.dropped));
-                if said.dropped > 0 {
-                    counts.lost_ring += u64::from(said.dropped);
-                    filling.gap(None, said.dropped.into(), LossPlace::Ring);
+                counts.passed += u64::from(output.seen.saturating_sub(output.dropped));
+                if output.dropped > 0 {
+                    counts.lost_ring += u64::from(output.dropped);
+                    filling.gap(None, output.dropped.into(), LossPlace::Ring);
                 }
             }
             Err(errno) => self.remarks.push(format!(
@@ -265,7 +265,7 @@ impl CaptureRing {
         if counts.lost_ring > 0 {
             for interface in 1..MOST_INDEX {
                 let read = self.read.by_interface.get(interface).copied();
-                let passed = passed.of(interface as u32).ok().flatten();
+                let passed = passed.read(interface as u32).ok().flatten();
                 let passed = passed.unwrap_or_default();
                 match passed.saturating_sub(read.unwrap_or_default()) {
                     0 => {}

@@ -36,7 +36,7 @@ pub(super) struct WaitingEchoes {
 }
 
 impl WaitingEchoes {
-    fn of(&mut self, interface: u32) -> &mut VecDeque<SentEcho> {
+    fn find_or_add(&mut self, interface: u32) -> &mut VecDeque<SentEcho> {
         let at = self.interfaces.iter().position(|(n, _)| *n == interface);
         let at = at.unwrap_or_else(|| {
             self.interfaces.push((interface, VecDeque::new()));
@@ -58,7 +58,7 @@ impl WaitingEchoes {
             echo.len += 1;
         }
         let most = self.most;
-        let queue = self.of(interface);
+        let queue = self.find_or_add(interface);
         queue.push_back(echo);
         if queue.len() > most {
             queue.pop_front();
@@ -68,7 +68,7 @@ impl WaitingEchoes {
     /// Returns the direction of this frame of the recorded ring.
     fn direction(&mut self, interface: u32, stamp: Nanos, bytes: &[u8]) -> Option<Direction> {
         let start = bytes.get(..SENT_BYTES).unwrap_or(bytes);
-        let queue = self.of(interface);
+        let queue = self.find_or_add(interface);
         let old = |echo: &SentEcho| echo.stamp.abs_diff(stamp) > FAR;
         while queue.front().is_some_and(old) {
             // Its frame found no room in the recorded ring.
@@ -178,20 +178,20 @@ mod tests {
                     }
                     continue;
                 }
-                let said = waiting.direction(*interface, *stamp, bytes);
+                let found = waiting.direction(*interface, *stamp, bytes);
                 // Only the echo of a frame that was lost can be assigned to an equal frame after
                 // it.
                 let mistaken = lost.iter().any(|l| l.0 == *interface && l.1 == *bytes);
                 if *sent || !mistaken {
                     let right = if *sent { Direction::Sent } else { Direction::Received };
-                    prop_assert_eq!(said, Some(right));
+                    prop_assert_eq!(found, Some(right));
                 }
             }
         }
     }
 
     #[test]
-    fn what_nobody_knows_is_said_and_old_echoes_are_forgotten() {
+    fn unknown_directions_are_reported_and_old_echoes_are_forgotten() {
         let mut waiting = waiting();
         waiting.unsure = true;
         assert_eq!(waiting.direction(3, 10, &[1; 16]), None);
@@ -209,7 +209,7 @@ mod tests {
         for _ in 0..5 {
             waiting.add(3, late, &[2; 16]);
         }
-        assert_eq!(waiting.of(3).len(), 2);
+        assert_eq!(waiting.find_or_add(3).len(), 2);
         // A shorter frame does not match the beginning of a longer one.
         waiting.add(4, late, &[5; 16]);
         assert_eq!(

@@ -64,7 +64,7 @@ impl InterfaceWatch {
             places: Vec::new(),
             remarks: Vec::new(),
         };
-        watch.look(links);
+        watch.compare(links);
         Ok(watch)
     }
 
@@ -109,7 +109,7 @@ impl InterfaceWatch {
             return false;
         }
         match NetLinks::now() {
-            Ok(links) => self.look(links),
+            Ok(links) => self.compare(links),
             Err(error) => {
                 self.remarks
                     .push(format!("cannot list the interfaces: {error}"));
@@ -122,7 +122,7 @@ impl InterfaceWatch {
         std::mem::take(&mut self.remarks)
     }
 
-    fn look(&mut self, links: NetLinks) -> bool {
+    fn compare(&mut self, links: NetLinks) -> bool {
         let mut changed = false;
         // An index may belong to another name now.
         self.places.clear();

@@ -110,13 +110,13 @@ impl ChunkWriter {
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.say();
+            self.report();
         }
         match &mut self.sink {
             ChunkSink::Always(recorder) => recorder.end(),
             ChunkSink::Triggered(keeper) => keeper.end(),
         }
-        self.say();
+        self.report();
     }
 
     fn now(&self) -> u64 {
@@ -133,7 +133,7 @@ impl ChunkWriter {
         let _ = self.inbox.empty.try_send(chunk);
     }
 
-    fn say(&mut self) {
+    fn report(&mut self) {
         let recorder = match &mut self.sink {
             ChunkSink::Always(recorder) => recorder,
             ChunkSink::Triggered(keeper) => keeper.recorder(),

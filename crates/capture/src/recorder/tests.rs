@@ -48,7 +48,7 @@ proptest! {
     ) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.log");
-        let output = CaptureOutput::of(&path, None).unwrap();
+        let output = CaptureOutput::from_path(&path, None).unwrap();
         let rotate = RotationRule { size: Some(size), every: every.map(Duration::from_secs), keep: None };
         let mut recorder = FileRecorder::new(&output, rotate, &names(), 0, false).unwrap();
         let (mut number, mut now) = (0, 0);
@@ -88,7 +88,7 @@ fn bytes_are_those_of_the_files_and_one_that_was_taken_away_is_begun_anew() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(format!("a.{ending}"));
         let moved = dir.path().join("moved");
-        let output = CaptureOutput::of(&path, None).unwrap();
+        let output = CaptureOutput::from_path(&path, None).unwrap();
         let mut recorder =
             FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
         let record = |recorder: &mut FileRecorder, second: u64| {
@@ -124,7 +124,8 @@ fn bytes_of_a_file_that_did_not_fit_are_not_counted() {
     .unwrap();
     let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
     let file = fs::File::options().write(true).open(path).unwrap();
-    let output = CaptureOutput::of(Path::new("/dev/null"), Some(logs::FileFormat::Log)).unwrap();
+    let output =
+        CaptureOutput::from_path(Path::new("/dev/null"), Some(logs::FileFormat::Log)).unwrap();
     let mut recorder =
         FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
     recorder.target = OutputTarget::of_file(file);
@@ -150,9 +151,9 @@ fn bytes_of_a_file_that_did_not_fit_are_not_counted() {
 }
 
 #[test]
-fn only_so_many_old_files_stay() {
+fn only_the_newest_old_files_stay() {
     let dir = tempfile::tempdir().unwrap();
-    let output = CaptureOutput::of(&dir.path().join("a.pcapng.gz"), None).unwrap();
+    let output = CaptureOutput::from_path(&dir.path().join("a.pcapng.gz"), None).unwrap();
     let rotate = RotationRule {
         size: None,
         every: Some(Duration::from_secs(1)),
@@ -177,8 +178,9 @@ fn only_so_many_old_files_stay() {
 }
 
 #[test]
-fn frames_that_cannot_be_written_are_counted_by_interface_and_said_once() {
-    let output = CaptureOutput::of(Path::new("/dev/full"), Some(logs::FileFormat::Log)).unwrap();
+fn frames_that_cannot_be_written_are_counted_by_interface_and_reported_once() {
+    let output =
+        CaptureOutput::from_path(Path::new("/dev/full"), Some(logs::FileFormat::Log)).unwrap();
     let mut recorder =
         FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
     for round in 0..3 {
@@ -204,7 +206,7 @@ fn what_was_flushed_is_in_the_file_before_the_end() {
     for ending in ["log", "pcapng"].into_iter().chain(parquet) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(format!("a.{ending}"));
-        let output = CaptureOutput::of(&path, None).unwrap();
+        let output = CaptureOutput::from_path(&path, None).unwrap();
         let mut recorder =
             FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
         let begin = fs::metadata(&path).unwrap().len();

@@ -61,9 +61,9 @@ impl<R: Registers> CtuCanFd<R> {
     /// Creates the driver of a core with these registers and this clock, Hz. Reads the number of
     /// the core's transmit buffers.
     pub fn new(mut registers: R, clock: u32) -> Self {
-        let said = (registers.read32(TX_COMMAND) >> 16 & 0xF) as usize;
-        let buffers = match said {
-            2..=MOST_BUFFERS => said,
+        let reported = (registers.read32(TX_COMMAND) >> 16 & 0xF) as usize;
+        let buffers = match reported {
+            2..=MOST_BUFFERS => reported,
             _ => BUFFERS,
         };
         Self {
@@ -130,14 +130,14 @@ impl<R: Registers> CtuCanFd<R> {
         }
     }
 
-    fn transmitted(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn transmitted(&mut self, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         while self.in_flight > 0 {
             let state = self.oldest();
             let Some(fate) = self.fate(state) else {
                 return;
             };
             let token = self.retire();
-            tell(ControllerEvent::end(token, fate));
+            report(ControllerEvent::end(token, fate));
         }
     }
 
@@ -157,20 +157,20 @@ impl<R: Registers> CtuCanFd<R> {
         }
     }
 
-    fn tell_unsaid(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn report_pending(&mut self, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         for slot in &mut self.unsaid {
             if let Some((token, fate)) = slot.take() {
-                tell(ControllerEvent::end(token, fate));
+                report(ControllerEvent::end(token, fate));
             }
         }
     }
 
     /// Takes one frame; returns false if there was none.
-    fn receive(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> bool {
+    fn receive(&mut self, report: &mut dyn FnMut(ControllerEvent<'_>)) -> bool {
         let mut payload = [0; dlc::FD_MAX];
         match read(&mut self.registers, &mut payload) {
             FifoRead::Nothing => return false,
-            FifoRead::Garbage => tell(ControllerEvent::Overrun {
+            FifoRead::Garbage => report(ControllerEvent::Overrun {
                 frames: 1,
                 exact: false,
             }),
@@ -178,14 +178,14 @@ impl<R: Registers> CtuCanFd<R> {
                 // A core whose time base input is not connected stamps with 0.
                 let stamp = (ticks > 0).then(|| nanoseconds(ticks, self.properties.clock));
                 if let Ok(frame) = FrameRef::new(header, &payload) {
-                    tell(ControllerEvent::Received { frame, stamp });
+                    report(ControllerEvent::Received { frame, stamp });
                 }
             }
         }
         true
     }
 
-    fn look_at_errors(&mut self, status: u32, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn look_at_errors(&mut self, status: u32, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         let quiet = status & STATUS_WARNING == 0;
         if quiet && self.status.state == Some(ErrorState::Active) {
             return;
@@ -209,22 +209,22 @@ impl<R: Registers> CtuCanFd<R> {
         let changed = now.state != self.status.state;
         self.status = now;
         if changed {
-            tell(ControllerEvent::Status(now));
+            report(ControllerEvent::Status(now));
         }
     }
 
-    fn tell_captured(&mut self, interrupts: u32, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn report_captured(&mut self, interrupts: u32, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         if interrupts & I_DIAGNOSE == 0 {
             return;
         }
         let captured = self.get(CAPTURE);
         if interrupts & I_ARBITRATION != 0 {
-            tell(ControllerEvent::ArbitrationLost {
+            report(ControllerEvent::ArbitrationLost {
                 bit: lost_bit(captured),
             });
         }
         if interrupts & I_BUS_ERROR != 0 {
-            tell(ControllerEvent::BusError(bus_error(captured)));
+            report(ControllerEvent::BusError(bus_error(captured)));
         }
     }
 
@@ -365,9 +365,9 @@ impl<R: Registers> Controller for CtuCanFd<R> {
     fn service(
         &mut self,
         budget: usize,
-        tell: &mut dyn FnMut(ControllerEvent<'_>),
+        report: &mut dyn FnMut(ControllerEvent<'_>),
     ) -> Result<bool, ControllerGone> {
-        self.tell_unsaid(tell);
+        self.report_pending(report);
         if self.status.state.is_none() {
             return Ok(false);
         }
@@ -379,7 +379,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
             if interrupts != u32::MAX && interrupts != 0 {
                 // Cleared before the events are read: later events set the bits again.
                 self.set(INT_STAT, interrupts);
-                self.tell_captured(interrupts, tell);
+                self.report_captured(interrupts, report);
             }
         }
         let mut status = self.get(STATUS);
@@ -387,16 +387,16 @@ impl<R: Registers> Controller for CtuCanFd<R> {
             self.status.state = None;
             while self.in_flight > 0 {
                 let token = self.retire();
-                tell(ControllerEvent::end(token, Err(TransmitFailure::Gone)));
+                report(ControllerEvent::end(token, Err(TransmitFailure::Gone)));
             }
             return Err(ControllerGone);
         }
-        self.look_at_errors(status, tell);
+        self.look_at_errors(status, report);
         let mut frames = 0;
         let more = loop {
-            self.transmitted(tell);
+            self.transmitted(report);
             if status & STATUS_OVERRUN != 0 {
-                tell(ControllerEvent::Overrun {
+                report(ControllerEvent::Overrun {
                     frames: 1,
                     exact: false,
                 });
@@ -408,7 +408,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
             if frames >= budget {
                 break true;
             }
-            if !self.receive(tell) {
+            if !self.receive(report) {
                 break false;
             }
             frames += 1;

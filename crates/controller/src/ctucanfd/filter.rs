@@ -29,7 +29,7 @@ pub(super) fn compute(filters: &[AcceptanceRule]) -> Option<[FilterSlot; SLOTS]>
     }
     let mut slots = [FilterSlot::default(); SLOTS];
     let mut used = 0;
-    for new in filters.iter().flat_map(of).flatten() {
+    for new in filters.iter().flat_map(split).flatten() {
         match slots.get_mut(used) {
             Some(free) => {
                 *free = new;
@@ -47,7 +47,7 @@ pub(super) fn compute(filters: &[AcceptanceRule]) -> Option<[FilterSlot; SLOTS]>
 }
 
 /// Returns the slots of a filter: one for each format, because their IDs are in different bits.
-fn of(filter: &AcceptanceRule) -> [Option<FilterSlot>; 2] {
+fn split(filter: &AcceptanceRule) -> [Option<FilterSlot>; 2] {
     let format =
         |flag: u32| filter.mask & CanId::EFF_FLAG == 0 || filter.id & CanId::EFF_FLAG == flag;
     let upper = CanId::EFF_MASK & !CanId::SFF_MASK;

@@ -32,7 +32,7 @@ const AT_CRC: u8 = 0x08;
 const AT_ACK: u8 = 0x19;
 
 /// Returns the error frame for an event, if SocketCAN defines one.
-pub(crate) fn of(event: &ControllerEvent<'_>) -> Option<Frame> {
+pub(crate) fn from_event(event: &ControllerEvent<'_>) -> Option<Frame> {
     let mut data = [0; 8];
     let [place0, trouble1, type2, place3, _, _, tec6, rec7] = &mut data;
     let class = match *event {
@@ -105,7 +105,7 @@ mod tests {
     /// error.h.
     #[test]
     fn each_event_has_its_frame() {
-        let frame = |event| of(&event).unwrap();
+        let frame = |event| from_event(&event).unwrap();
         let overrun = frame(ControllerEvent::Overrun {
             frames: 3,
             exact: false,
@@ -130,7 +130,7 @@ mod tests {
         let lost = frame(ControllerEvent::ArbitrationLost { bit: Some(5) });
         assert_eq!((lost.id().raw(), lost.data()[0]), (0x2000_0002, 5));
         assert_eq!(
-            of(&ControllerEvent::Sent {
+            from_event(&ControllerEvent::Sent {
                 token: 1,
                 stamp: None
             }),

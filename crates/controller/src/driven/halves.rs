@@ -215,7 +215,7 @@ impl Transmit for DrivenTransmitter {
         self.bring_in();
         let mut inner = self.shared.lock();
         let before = inner.sent;
-        inner.look_after(now, &self.shared);
+        inner.service_forgotten(now, &self.shared);
         inner.move_on(&self.shared);
         Ok(FlushReport {
             sent: (inner.sent - before) as usize,

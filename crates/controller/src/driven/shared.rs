@@ -285,7 +285,7 @@ impl DrivenState {
     /// Services frames in flight from the transmitting half, if the receiving half has not done so
     /// for [`TRANSMIT_POLL_INTERVAL`]. Nothing is received.
     #[inline]
-    pub(crate) fn look_after(&mut self, now: Nanos, shared: &DrivenPort) {
+    pub(crate) fn service_forgotten(&mut self, now: Nanos, shared: &DrivenPort) {
         let forgotten = now.saturating_sub(self.last_service) >= TRANSMIT_POLL_INTERVAL;
         if self.in_flight > 0 && forgotten && !shared.is_quiet() {
             shared.set_calm(false);
@@ -321,14 +321,14 @@ impl DrivenState {
                 self.hand_over_error(&frame, now, errors, take, &mut frames);
             }
         }
-        let told = backend.controller().service(budget, &mut |event| {
+        let serviced = backend.controller().service(budget, &mut |event| {
             // First, because a frame is waiting.
             if let ControllerEvent::Received { frame, stamp } = event {
                 frames += 1;
                 take(received(frame, stamp, now));
                 return;
             }
-            self.tell(
+            self.report(
                 &event,
                 now,
                 (budget > 0).then_some(errors),
@@ -338,7 +338,7 @@ impl DrivenState {
             );
         });
         self.backend = Some(backend);
-        match told {
+        match serviced {
             Ok(more) => {
                 self.more = more;
                 self.move_on(shared);
@@ -374,7 +374,7 @@ impl DrivenState {
 
     /// Processes an event of the controller other than a received frame. `errors`: whether error
     /// frames are wanted; `None` if this call cannot hand over any.
-    fn tell(
+    fn report(
         &mut self,
         event: &ControllerEvent<'_>,
         now: Nanos,
@@ -408,7 +408,7 @@ impl DrivenState {
             }
             ControllerEvent::ArbitrationLost { .. } | ControllerEvent::BusError(_) => {}
         }
-        let Some(frame) = error_frame::of(event) else {
+        let Some(frame) = error_frame::from_event(event) else {
             return;
         };
         match errors {

@@ -86,7 +86,7 @@ impl Controller for FakeController {
     fn service(
         &mut self,
         budget: usize,
-        tell: &mut dyn FnMut(ControllerEvent<'_>),
+        report: &mut dyn FnMut(ControllerEvent<'_>),
     ) -> Result<bool, ControllerGone> {
         let mut frames = 0;
         loop {
@@ -103,17 +103,21 @@ impl Controller for FakeController {
                 TestEvent::Received(frame) => {
                     frames += 1;
                     let frame = frame.view();
-                    tell(ControllerEvent::Received { frame, stamp: None });
+                    report(ControllerEvent::Received { frame, stamp: None });
                 }
-                TestEvent::Ended(token, None) => tell(ControllerEvent::Sent { token, stamp: None }),
-                TestEvent::Ended(token, Some(why)) => tell(ControllerEvent::Failed { token, why }),
-                TestEvent::Overrun(frames) => tell(ControllerEvent::Overrun {
+                TestEvent::Ended(token, None) => {
+                    report(ControllerEvent::Sent { token, stamp: None })
+                }
+                TestEvent::Ended(token, Some(why)) => {
+                    report(ControllerEvent::Failed { token, why })
+                }
+                TestEvent::Overrun(frames) => report(ControllerEvent::Overrun {
                     frames,
                     exact: true,
                 }),
                 TestEvent::Status(state) => {
                     let (tec, rec) = (0, 0);
-                    tell(ControllerEvent::Status(ErrorStatus { state, tec, rec }));
+                    report(ControllerEvent::Status(ErrorStatus { state, tec, rec }));
                 }
             }
         }
@@ -380,7 +384,7 @@ fn bus_off_drops_what_waits_and_is_restarted_in_time() {
     port.receive(1);
     assert_eq!((port.check().lost, port.rx.link()), (4, LinkState::BusOff));
     assert_eq!(port.transmit(&frame(9)), Err(TransmitRefusal::Down));
-    assert_eq!(port.tx.room(), usize::MAX, "nobody waits for it");
+    assert_eq!(port.tx.room(), usize::MAX, "no frame waits for it");
     assert_eq!(port.rx.deadline(), Some(10 + RESTART));
     port.now = RESTART;
     port.receive(1);

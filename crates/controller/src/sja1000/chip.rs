@@ -163,14 +163,14 @@ impl<R: Registers> Sja1000<R> {
         }
     }
 
-    fn tell_unsaid(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn report_pending(&mut self, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         if let Some((token, fate)) = self.unsaid.take() {
-            tell(ControllerEvent::end(token, fate));
+            report(ControllerEvent::end(token, fate));
         }
     }
 
     /// Reports the fate of the frame in the transmit buffer, which is free again.
-    fn transmitted(&mut self, status: u8, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn transmitted(&mut self, status: u8, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         let Some(frame) = self.in_flight.take() else {
             return;
         };
@@ -186,18 +186,18 @@ impl<R: Registers> Sja1000<R> {
         } else {
             Err(TransmitFailure::Error)
         };
-        tell(ControllerEvent::end(frame.token, fate));
+        report(ControllerEvent::end(frame.token, fate));
     }
 
     /// Takes a frame; `status` is the status register's value before. Returns its value afterwards.
-    fn receive(&mut self, status: u8, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> u8 {
+    fn receive(&mut self, status: u8, report: &mut dyn FnMut(ControllerEvent<'_>)) -> u8 {
         let mut payload = [0; PAYLOAD];
         let header = read(&mut self.registers, &mut payload);
         // At bus-off other registers appear at the FIFO's addresses, at any moment. The error
         // counters pass the warning limit before, and that takes far longer than reading a frame.
         if status & SR_ERROR == 0 || self.get(SR) & SR_BUS_OFF == 0 {
             if let Ok(frame) = FrameRef::new(header, &payload) {
-                tell(ControllerEvent::Received { frame, stamp: None });
+                report(ControllerEvent::Received { frame, stamp: None });
             }
             self.command(CMR_RELEASE);
         }
@@ -205,14 +205,14 @@ impl<R: Registers> Sja1000<R> {
     }
 
     /// Reads the error counters if they can have changed, and reports a changed error state.
-    fn look_at_errors(&mut self, status: u8, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn look_at_errors(&mut self, status: u8, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         let quiet = status & (SR_ERROR | SR_BUS_OFF) == 0;
         if quiet && self.status.state == Some(ErrorState::Active) {
             return;
         }
         let now = self.read_status(status);
         if now.state != self.status.state {
-            tell(ControllerEvent::Status(now));
+            report(ControllerEvent::Status(now));
         }
         self.status = now;
     }
@@ -237,18 +237,18 @@ impl<R: Registers> Sja1000<R> {
     }
 
     /// Reports the events that only the interrupt register shows.
-    fn diagnose(&mut self, interrupts: u8, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
+    fn diagnose(&mut self, interrupts: u8, report: &mut dyn FnMut(ControllerEvent<'_>)) {
         if interrupts & I_ARBITRATION != 0 {
             // Bits 0 to 4: 0 is the first bit of the ID (data sheet, table 17).
             let bit = self.get(ALC) & 0x1F;
             if let Some(frame) = &mut self.in_flight {
                 frame.lost = true;
             }
-            tell(ControllerEvent::ArbitrationLost { bit: Some(bit) });
+            report(ControllerEvent::ArbitrationLost { bit: Some(bit) });
         }
         if interrupts & I_BUS_ERROR != 0 {
             let code = self.get(ECC);
-            tell(ControllerEvent::BusError(bus_error(code)));
+            report(ControllerEvent::BusError(bus_error(code)));
         }
     }
 
@@ -387,9 +387,9 @@ impl<R: Registers> Controller for Sja1000<R> {
     fn service(
         &mut self,
         budget: usize,
-        tell: &mut dyn FnMut(ControllerEvent<'_>),
+        report: &mut dyn FnMut(ControllerEvent<'_>),
     ) -> Result<bool, ControllerGone> {
-        self.tell_unsaid(tell);
+        self.report_pending(report);
         if self.status.state.is_none() {
             return Ok(false);
         }
@@ -399,7 +399,7 @@ impl<R: Registers> Controller for Sja1000<R> {
                 return Ok(false);
             }
             if interrupts != 0xFF {
-                self.diagnose(interrupts, tell);
+                self.diagnose(interrupts, report);
             }
         }
         let mut status = self.get(SR);
@@ -408,7 +408,7 @@ impl<R: Registers> Controller for Sja1000<R> {
         if status == 0xFF && self.get(MOD) == 0xFF {
             self.status.state = None;
             if let Some(frame) = self.in_flight.take() {
-                tell(ControllerEvent::end(
+                report(ControllerEvent::end(
                     frame.token,
                     Err(TransmitFailure::Gone),
                 ));
@@ -420,11 +420,11 @@ impl<R: Registers> Controller for Sja1000<R> {
         let more = loop {
             // Also during continuous reception, transmitted frames must be reported.
             if status & (SR_BUFFER_FREE | SR_BUS_OFF) != 0 {
-                self.transmitted(status, tell);
+                self.transmitted(status, report);
             }
             // Only once per call: a broken chip must not block the caller.
             if status & SR_OVERRUN != 0 && !core::mem::replace(&mut overrun, true) {
-                tell(ControllerEvent::Overrun {
+                report(ControllerEvent::Overrun {
                     frames: 1,
                     exact: false,
                 });
@@ -438,10 +438,10 @@ impl<R: Registers> Controller for Sja1000<R> {
             if frames >= budget {
                 break true;
             }
-            status = self.receive(status, tell);
+            status = self.receive(status, report);
             frames += 1;
         };
-        self.look_at_errors(status, tell);
+        self.look_at_errors(status, report);
         Ok(more)
     }
 

@@ -82,7 +82,7 @@ fn read(
         return (gateway, PortTables::default(), ParsedRoutes::default());
     }
     let ports = ports(&mut root, kinds, found);
-    let meant = |name: &str| ports.meant(name);
+    let meant = |name: &str| ports.find_similar(name);
     let parsed = route::config::parse(&mut root, &ports.names, &meant, &|_| None, found);
     root.finish(found);
     (gateway, ports, parsed)
@@ -110,7 +110,7 @@ fn in_kernel(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diagnos
                 return;
             };
             let words = |wrong: CanGwInexpressible| {
-                let text = match wrong.route.and_then(|id| config.only_here(id)) {
+                let text = match wrong.route.and_then(|id| config.needs_process(id)) {
                     Some(why) => format!("route `{}`: {why}", wrong.name),
                     None => wrong.to_string(),
                 };
@@ -120,7 +120,7 @@ fn in_kernel(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diagnos
         }
         Offload::Bpf => {
             let words = |wrong: offload::bpf::BpfInexpressible| {
-                if let Some(why) = config.only_here(wrong.route) {
+                if let Some(why) = config.needs_process(wrong.route) {
                     let text = format!("BPF cannot run this: route `{}`: {why}", wrong.name);
                     return (Some(wrong.route), text);
                 }
@@ -159,8 +159,8 @@ fn error_frames(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diag
             && parts::sorts(route) & parts::sort::ANY_ERR != 0
         {
             let message = format!(
-                "route `{}` takes error frames; in the kernel they are sent to {interface}, and a \
-                 controller puts other frames on its bus for them",
+                "route `{}` takes error frames; the kernel sends them to {interface}, whose \
+                 controller makes other frames of them",
                 route.name
             );
             let hint = "write `error = false`; this process (`offload = \"none\"`) sends none";
@@ -182,7 +182,7 @@ struct PortTables {
 impl PortTables {
     /// Returns the ports that a name may mean although it is not the name of a port: the ports with
     /// an interface, a bus or a file of that name.
-    fn meant(&self, name: &str) -> Vec<PortAlias> {
+    fn find_similar(&self, name: &str) -> Vec<PortAlias> {
         let of = |port: &PortSpec| {
             let settings = &port.settings;
             let bus = settings

@@ -55,12 +55,12 @@ impl GatewayConfig {
     /// Returns why the kernel cannot run a route: one of its ports injects faults, or has rules for
     /// its transmit queue. Returns `None` if no port does.
     #[must_use]
-    pub fn only_here(&self, route: RouteId) -> Option<String> {
+    pub fn needs_process(&self, route: RouteId) -> Option<String> {
         let route = self.routes.routes.get(usize::try_from(route.0).ok()?)?;
         let mut ports = route.from.iter().chain(&route.to);
         ports.find_map(|id| {
             let port = self.ports.get(usize::from(id.0))?;
-            let what = port.only_here()?;
+            let what = port.needs_process()?;
             Some(format!(
                 "port `{}` {what}, and only this process does",
                 port.name

@@ -55,23 +55,24 @@ config::settings! {
             value "path", default "from the file's name",
             not "socket" "control_socket" "path" "unix_socket" "listen";
         /// Serves the counters by HTTP for Prometheus: `http://127.0.0.1:PORT/metrics`. A port
-        /// alone is one of the loopback interface. Every program that can connect can read the
-        /// counters, and nothing else. [The guide](guide.md#metrics) has more.
+        /// without an address listens on the loopback interface. A program that can connect can
+        /// read the counters, but change nothing. See [metrics](guide.md#metrics).
         pub metrics: Option<SocketAddr> = None => by(addresses, metrics),
             value "port, or `\"ADDRESS:PORT\"`", default "none",
             not "prometheus" "openmetrics" "http" "exporter" "metrics_address"
                 => "It is a port, or an address and a port";
-        /// Priority under SCHED_FIFO. If it is not allowed, the gateway warns and runs without it.
+        /// Priority under SCHED_FIFO. Without the permission for it, the gateway warns and runs
+        /// with ordinary scheduling.
         ///
         /// `None` for ordinary scheduling.
         pub realtime: Option<u8> = Some(PRIORITY) => by(priorities, realtime),
             value "1–99, `false`",
             not "priority" "prio" "rt" "rt_priority" "sched_fifo" "real_time";
-        /// Locks the memory that the gateway uses, and the code through which frames pass, so that
-        /// nothing of it is paged out. Only if it is allowed.
+        /// Locks the gateway's data and the code of the frame path in memory, so that the kernel
+        /// does not page them out. Without the permission, the gateway warns and runs without it.
         pub lock_memory: bool = true => read::boolean(), not "mlock" "mlockall" "lock";
-        /// The data path: this process, can-gw or BPF in the kernel, or for each route the fastest
-        /// one that can run it. See [below](#offload-in-the-kernel).
+        /// The data path: this process (`"none"`), can-gw or BPF in the kernel, or for each route
+        /// the fastest one that can run it (`"auto"`). See [below](#offload-in-the-kernel).
         pub offload: Offload = Offload::None => read::words(&Offload::ALL), default "`\"none\"`",
             not "kernel" "can_gw" "bpf" "data_path" "accelerate"
                 => "It is \"none\", \"can-gw\", \"bpf\" or \"auto\"";
@@ -92,14 +93,14 @@ impl Default for ProcessOptions {
 config::settings! {
     /// The options that concern the search of routes.
     struct SearchOptions {
-        /// How many routes take a frame. `"all"`: every route that matches, each with its own copy;
-        /// a route with `drop = true` ends the search. can-gw does the same. `"first"`: only the
-        /// first route that matches. See [below](#routes-that-get-in-each-others-way).
+        /// How many routes take a frame. `"all"`: every route that matches, each with its own copy,
+        /// until one with `drop = true`; can-gw does the same. `"first"`: only the first route that
+        /// matches. See [below](#routes-that-get-in-each-others-way).
         r#match: RouteMode = RouteMode::All => read::words(&MATCHES), default "`\"all\"`",
             not "mode" "match_mode" "matching" => "It is \"all\" or \"first\"";
-        /// A frame that has passed this many gateways in the kernel is dropped. This ends loops
-        /// between two gateways that feed each other. A frame that this process receives has no
-        /// such number and begins at 0. can-gw's module parameter has the same name.
+        /// A frame that has passed this many gateways in the kernel is dropped, which ends loops
+        /// between gateways. This process cannot see how many gateways a frame has passed and
+        /// starts to count at 0. can-gw's module parameter has the same name.
         max_hops: u8 = 1 => read::integer(1..=MOST_HOPS), not "hops" "hop_limit" "ttl" "limit_hops";
     }
 }
@@ -179,7 +180,7 @@ fn control(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
     let path = value.string(found)?.value;
     if path.is_empty() || path.contains('\0') {
         let hint = "name a socket, such as \"cangate.sock\", or leave it out";
-        value.wrong("`control` names no socket", hint, found);
+        value.wrong("`control` is not the path of a socket", hint, found);
         return None;
     }
     if path.len() > LONGEST_PATH {

@@ -22,7 +22,7 @@ pub fn keys(kinds: &PortKinds) -> Vec<KeySpec> {
         KeySpec::new(
             "ports",
             named(kinds.shape()),
-            "What frames come from and go to, each port with a name.",
+            "The attachments to buses, each with a name.",
         )
         .needed(),
     ];

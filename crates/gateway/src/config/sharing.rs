@@ -66,7 +66,7 @@ pub(super) fn check(
         {
             clash(
                 format!("ports `{other}` and `{name}` both read stdin"),
-                "only one port can",
+                "only one port can read it",
             );
         }
     }

@@ -159,11 +159,11 @@ fn ports_agree_on_what_they_share() {
     );
     assert_eq!(
         two(bus, &format!("{bus}\nbitrate = '250k'")),
-        ["ports `a` and `b` share bus `x` and do not agree on its bit rate"]
+        ["ports `a` and `b` share bus `x` and have different bit rates"]
     );
     assert_eq!(
         two(bus, &format!("{bus}\ndata_bitrate = '2M'")),
-        ["ports `a` and `b` share bus `x` and do not agree on its bit rate"]
+        ["ports `a` and `b` share bus `x` and have different bit rates"]
     );
     let can = "kind = 'socketcan'\ninterface = 'can0'";
     assert_eq!(two(can, can), ["ports `a` and `b` both use interface can0"]);
@@ -200,7 +200,7 @@ fn unused_ports_are_a_warning() {
 #[cfg(feature = "bpf")]
 #[test]
 fn what_the_kernel_cannot_run_has_a_place() {
-    let said = |offload: &str, more: &str| {
+    let output = |offload: &str, more: &str| {
         let text = format!(
             "[gateway]\noffload = '{offload}'\n\
              [ports.a]\nkind = 'socketcan'\n[ports.b]\nkind = 'socketcan'\n\
@@ -212,27 +212,27 @@ fn what_the_kernel_cannot_run_has_a_place() {
     };
     let elsewhere = "to = ['b', 'log']";
     assert_eq!(
-        said("bpf", elsewhere),
+        output("bpf", elsewhere),
         [
             "BPF cannot run this: route \"r\": goes to a port that is not a CAN interface of Linux, and \
              BPF routes among these only (port log)"
         ]
     );
-    let can_gw = said("can-gw", elsewhere);
+    let can_gw = output("can-gw", elsewhere);
     assert!(
         can_gw[0].starts_with("can-gw cannot run this: "),
         "{can_gw:?}"
     );
-    assert_eq!(said("auto", elsewhere), [""; 0]);
-    let stamps = said("bpf", "to = 'b'\nkeep_stamp = true");
+    assert_eq!(output("auto", elsewhere), [""; 0]);
+    let stamps = output("bpf", "to = 'b'\nkeep_stamp = true");
     assert!(stamps[1].contains("keep_stamp"), "{stamps:?}");
     let errors = "to = 'b'\nerror = 'either'";
-    let warned = said("bpf", errors);
+    let warned = output("bpf", errors);
     assert!(
         warned[1].starts_with("route `r` takes error frames"),
         "{warned:?}"
     );
-    assert_eq!(said("none", errors), ["no route uses port `log`"]);
+    assert_eq!(output("none", errors), ["no route uses port `log`"]);
 }
 
 #[test]

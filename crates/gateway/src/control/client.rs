@@ -18,7 +18,7 @@ pub enum CallError {
         "no gateway listens at {path}: start one with `cangate run`, or name its socket with \
          --socket"
     )]
-    NobodyThere {
+    NoListener {
         /// The socket.
         path: PathBuf,
         /// The operating system's error.
@@ -86,7 +86,7 @@ pub fn request(
             path: path.to_owned(),
             source,
         },
-        _ => CallError::NobodyThere {
+        _ => CallError::NoListener {
             path: path.to_owned(),
             source,
         },

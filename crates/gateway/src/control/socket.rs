@@ -175,7 +175,7 @@ impl ClaimedSocket {
             _ => Path::new("."),
         };
         make_folder(folder)?;
-        let lock_path = beside(path, ".lock");
+        let lock_path = with_suffix(path, ".lock");
         let lock = take_lock(path, &lock_path)?;
         clear(path)?;
         let listener = listen(path, folder)?;
@@ -209,7 +209,7 @@ fn os<'a>(path: &'a Path, doing: &'static str) -> impl Fn(std::io::Error) -> Soc
     }
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -230,7 +230,7 @@ fn make_folder(folder: &Path) -> Result<(), SocketError> {
         ("is a link that ", std::fs::symlink_metadata(folder)),
         ("", std::fs::metadata(folder)),
     ] {
-        let found = found.map_err(os(folder, "reading the folder's mode"))?;
+        let found = found.map_err(os(folder, "reading the permissions of the folder"))?;
         if !link.is_empty() && !found.file_type().is_symlink() {
             continue;
         }
@@ -292,7 +292,7 @@ fn open_lock(lock_path: &Path) -> Result<File, SocketError> {
     // A count of 0 means that the last holder has just removed it.
     if found.nlink() > 1 {
         return Err(foreign(
-            "another name of some file (a hard link) is at the place of the lock".to_owned(),
+            "a hard link to another file is at the place of the lock".to_owned(),
         ));
     }
     Ok(file)
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_gateway_is_told_who_has_it() {
+    fn a_second_gateway_gets_the_name_of_the_owner() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("gate.sock");
         let place = ClaimedSocket::claim(&path).unwrap();
@@ -474,7 +474,7 @@ mod tests {
         assert!(!temp.path().join("nothing").exists());
         std::fs::remove_file(&lock).unwrap();
         std::fs::hard_link(&precious, &lock).unwrap();
-        assert!(claim().contains("(a hard link)"), "{}", claim());
+        assert!(claim().contains("a hard link"), "{}", claim());
         std::fs::remove_file(&lock).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::RUSR).unwrap();
         assert!(claim().contains("no file is at the place"), "{}", claim());

@@ -246,8 +246,8 @@ fn link_states(rows: &[InterfaceRow]) -> MetricFamily {
     family(
         "cangate_interface_state",
         MetricKind::Gauge,
-        "1 for the state that the interface is in, with that of its controller: up (error-active), error_warning, \
-         error_passive, bus_off, down, gone.",
+        "1 for the current state of the interface and its controller: up (error-active), \
+         error_warning, error_passive, bus_off, down, gone.",
         rows.iter().filter_map(of).flatten().collect(),
     )
 }
@@ -343,12 +343,13 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
     let gauges: [Counter; 2] = [
         (
             "cangate_controller_transmit_error_counter",
-            "The controller's transmit error counter (TEC) at the moment: from 96 on error-warning, from 128 on error-passive.",
+            "Current transmit error counter (TEC) of the controller: from 96 on error-warning, \
+             from 128 on error-passive.",
             |row| Some(row.controller?.transmit_errors),
         ),
         (
             "cangate_controller_receive_error_counter",
-            "The controller's receive error counter (REC) at the moment.",
+            "Current receive error counter (REC) of the controller.",
             |row| Some(row.controller?.receive_errors),
         ),
     ];

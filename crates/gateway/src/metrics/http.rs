@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_told_apart() {
+    fn requests_are_distinguished() {
         let get = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
         let asked = |form, body| Some(HttpRequest { form, body });
         assert_eq!(parse(get).ok(), Some(asked(TextForm::Prometheus, true)));

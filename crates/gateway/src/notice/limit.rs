@@ -51,19 +51,19 @@ pub(super) struct NoticeLimiter {
 impl NoticeLimiter {
     /// Takes a new notice. Returns it if it may be passed on at once; otherwise keeps the last one
     /// of its port and event.
-    pub(super) fn offer(&mut self, now: Nanos, mut said: LoggedNotice) -> Option<LoggedNotice> {
-        let key = (said.notice.about().to_owned(), said.notice.event());
+    pub(super) fn offer(&mut self, now: Nanos, mut logged: LoggedNotice) -> Option<LoggedNotice> {
+        let key = (logged.notice.about().to_owned(), logged.notice.event());
         let account = self.accounts.entry(key).or_insert(EventAccount {
             credit: BURST,
             counted: now,
             held: None,
         });
         account.earn(now);
-        said.more += account.held.take().map_or(0, |held| held.more + 1);
+        logged.more += account.held.take().map_or(0, |held| held.more + 1);
         if account.spend(now) {
-            return Some(said);
+            return Some(logged);
         }
-        account.held = Some(said);
+        account.held = Some(logged);
         None
     }
 
@@ -79,7 +79,7 @@ impl NoticeLimiter {
         // Ports come and go by reloads; quiet ports need no account.
         self.accounts
             .retain(|_, account| account.credit < BURST || account.held.is_some());
-        due.sort_by_key(|said| said.at);
+        due.sort_by_key(|logged| logged.at);
         due
     }
 
@@ -94,7 +94,7 @@ impl NoticeLimiter {
         let accounts = self.accounts.drain();
         let mut rest: Vec<LoggedNotice> =
             accounts.filter_map(|(_, account)| account.held).collect();
-        rest.sort_by_key(|said| said.at);
+        rest.sort_by_key(|logged| logged.at);
         rest
     }
 }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     /// Returns all notices that are passed on while `events` happen, with their times.
-    fn said(
+    fn notices_of(
         limiter: &mut NoticeLimiter,
         events: &[(Nanos, Notice)],
         end: Nanos,
@@ -133,13 +133,13 @@ mod tests {
         loop {
             let next = events.peek().map(|(at, _)| *at).unwrap_or(end);
             match limiter.deadline().filter(|&at| at < next) {
-                Some(at) => out.extend(limiter.due(at).into_iter().map(|said| (at, said))),
+                Some(at) => out.extend(limiter.due(at).into_iter().map(|logged| (at, logged))),
                 None => {
                     let Some((at, notice)) = events.next() else {
                         break;
                     };
-                    let said = limiter.offer(*at, LoggedNotice::new(wall(*at), notice.clone()));
-                    out.extend(said.map(|said| (*at, said)));
+                    let logged = limiter.offer(*at, LoggedNotice::new(wall(*at), notice.clone()));
+                    out.extend(logged.map(|logged| (*at, logged)));
                 }
             }
         }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_flaps_a_thousand_times_a_second_is_said_once_a_second_and_at_last() {
+    fn a_link_that_flaps_a_thousand_times_a_second_is_reported_once_a_second_and_at_last() {
         let state = |n: u64| {
             if n.is_multiple_of(2) {
                 LinkState::Down
@@ -159,7 +159,7 @@ mod tests {
         let events: Vec<(Nanos, Notice)> =
             (0..10_000).map(|n| (n * MS, link("a", state(n)))).collect();
         let mut limiter = NoticeLimiter::default();
-        let all = said(&mut limiter, &events, 60_000 * MS);
+        let all = notices_of(&mut limiter, &events, 60_000 * MS);
         assert_eq!(all.len(), BURST as usize + 10, "{all:#?}");
         for pair in all[BURST as usize - 1..].windows(2) {
             let apart = pair[1].0 - pair[0].0;
@@ -168,8 +168,8 @@ mod tests {
         let (_, last) = all.last().unwrap();
         assert_eq!(last.notice, link("a", LinkState::Up));
         assert_eq!(last.at, wall(9_999 * MS), "its own time");
-        let told: u64 = all.iter().map(|(_, said)| said.more + 1).sum();
-        assert_eq!(told, 10_000, "each is said or counted");
+        let reported: u64 = all.iter().map(|(_, logged)| logged.more + 1).sum();
+        assert_eq!(reported, 10_000, "each is said or counted");
         assert!(limiter.accounts.len() <= 1);
         assert_eq!(limiter.due(100_000 * MS), []);
         assert!(limiter.accounts.is_empty(), "nothing is kept of the quiet");
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_at_the_end_is_said() {
+    fn what_is_held_at_the_end_is_reported() {
         let mut limiter = NoticeLimiter::default();
         for n in 0..20 {
             limiter.offer(n, LoggedNotice::new(wall(n), link("a", LinkState::Down)));

@@ -225,7 +225,7 @@ pub enum Notice {
         why: String,
     },
     /// The service manager could not be notified of the gateway's state.
-    NotTold {
+    NotNotified {
         /// The reason.
         why: String,
     },
@@ -296,7 +296,7 @@ impl Notice {
             Self::NotRealtime { .. } => "not_realtime",
             Self::NotLocked { .. } => "not_locked",
             Self::NoControl { .. } => "no_control",
-            Self::NotTold { .. } => "not_told",
+            Self::NotNotified { .. } => "not_told",
             Self::WaitFailed { .. } => "wait_failed",
             Self::PortRemarks { .. } => "port_remarks",
             Self::Ending { .. } => "ending",
@@ -338,7 +338,7 @@ impl Notice {
             | Self::NotRealtime { .. }
             | Self::NotLocked { .. }
             | Self::NoControl { .. }
-            | Self::NotTold { .. }
+            | Self::NotNotified { .. }
             | Self::WaitFailed { .. }
             | Self::PortRemarks { .. } => NoticeLevel::Warning,
             Self::Reloaded { remarks, .. } => {

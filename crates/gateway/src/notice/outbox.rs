@@ -33,13 +33,13 @@ impl NoticeOutbox {
         if waiting.len() >= MOST {
             let key = |n: &Notice| (n.about().to_owned(), n.event());
             let new = key(&notice);
-            let older = waiting.iter().position(|said| key(&said.notice) == new);
+            let older = waiting.iter().position(|logged| key(&logged.notice) == new);
             more = older
                 .and_then(|at| waiting.remove(at))
                 .map_or(0, |older| older.more + 1);
         }
-        let said = LoggedNotice::new(SystemTime::now(), notice);
-        waiting.push_back(LoggedNotice { more, ..said });
+        let logged = LoggedNotice::new(SystemTime::now(), notice);
+        waiting.push_back(LoggedNotice { more, ..logged });
         drop(waiting);
         // The write fails only if the counter is full, and then the bell rings already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
@@ -73,10 +73,10 @@ mod tests {
         }
         let all = outbox.take();
         assert_eq!(all.len(), MOST);
-        let told: u64 = all.iter().map(|said| said.more + 1).sum();
-        assert_eq!(told, 10_000, "each is there or counted");
-        let of = |said: &&LoggedNotice, port: &str| said.notice.about() == port;
-        let last = |port: &str| all.iter().rev().find(|said| of(said, port)).cloned();
+        let reported: u64 = all.iter().map(|logged| logged.more + 1).sum();
+        assert_eq!(reported, 10_000, "each is there or counted");
+        let of = |logged: &&LoggedNotice, port: &str| logged.notice.about() == port;
+        let last = |port: &str| all.iter().rev().find(|logged| of(logged, port)).cloned();
         for (port, why) in [("port 0", "9998"), ("port 1", "9999")] {
             let notice = last(port).unwrap().notice;
             let expected = Notice::PortFailed {

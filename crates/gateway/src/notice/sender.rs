@@ -28,19 +28,19 @@ impl<'l> NoticeSender<'l> {
         self.limit(LoggedNotice::new(SystemTime::now(), notice));
     }
 
-    fn limit(&self, said: LoggedNotice) {
-        let said = self.limiter.borrow_mut().offer(self.now(), said);
-        if let Some(said) = said {
-            (self.listener)(&said);
+    fn limit(&self, logged: LoggedNotice) {
+        let logged = self.limiter.borrow_mut().offer(self.now(), logged);
+        if let Some(logged) = logged {
+            (self.listener)(&logged);
         }
     }
 
     /// Passes on the worker's notices, with their times, after `complete` has filled them in.
     pub(crate) fn relay(&self, outbox: &NoticeOutbox, complete: impl Fn(Notice) -> Notice) {
-        for said in outbox.take() {
+        for logged in outbox.take() {
             self.limit(LoggedNotice {
-                notice: complete(said.notice),
-                ..said
+                notice: complete(logged.notice),
+                ..logged
             });
         }
     }

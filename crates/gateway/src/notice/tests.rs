@@ -72,7 +72,7 @@ fn one_of_each() -> Vec<Notice> {
         },
         Notice::NotLocked { why: text() },
         Notice::NoControl { why: text() },
-        Notice::NotTold { why: text() },
+        Notice::NotNotified { why: text() },
         Notice::WaitFailed {
             what: "frames",
             why: text(),
@@ -99,7 +99,7 @@ fn each_event_has_the_same_name_everywhere() {
 }
 
 #[test]
-fn bus_off_and_its_end_are_said_with_what_to_do() {
+fn bus_off_and_its_end_are_reported_with_what_to_do() {
     let link = |before, now| Notice::Link {
         port: "body".into(),
         interface: Some("can7".into()),

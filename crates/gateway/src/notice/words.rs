@@ -229,23 +229,23 @@ impl fmt::Display for Notice {
             Self::NotLocked { why } => write!(f, "memory is not locked {why}"),
             Self::NoControl { why } => write!(
                 f,
-                "{why}: no program can ask this gateway for its counters or to reload; set \
+                "{why}: `cangate stats` and `cangate reload` cannot reach this gateway; set \
                  XDG_RUNTIME_DIR to a folder of your own, or `control` in [gateway] to a path"
             ),
-            Self::NotTold { why } => write!(
+            Self::NotNotified { why } => write!(
                 f,
-                "{why}: it does not know that this gateway runs, and may end it; in a service of systemd, set \
-                 Type=notify and NotifyAccess=main"
+                "{why}: the service manager does not know that this gateway runs, and may end it; \
+                 in a service of systemd, set Type=notify and NotifyAccess=main"
             ),
             Self::WaitFailed { what, why } => {
                 write!(f, "waiting for {what} failed ({why}): trying again")
             }
             Self::PortRemarks { remarks } => f.write_str(&remarks.join("; ")),
             Self::Ending { reason } => f.write_str(match reason {
-                EndReason::Signal => "ending: asked to by a signal",
-                EndReason::Request => "ending: asked to by a client of the control socket",
+                EndReason::Signal => "ending: requested by a signal",
+                EndReason::Request => "ending: requested by a client of the control socket",
                 EndReason::Finished => "ending: every input has ended",
-                EndReason::Failed => "ending: nothing can come in any more, because ports failed",
+                EndReason::Failed => "ending: no port can receive any more, because ports failed",
             }),
         }
     }

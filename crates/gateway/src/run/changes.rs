@@ -42,7 +42,9 @@ impl RouteChanges {
             match places.get(line.name.as_str()) {
                 None => unknown.push(line),
                 Some(&place) => match old.get(place) {
-                    Some(old) if !old.does_as(line) => changes.changed.push(line.name.clone()),
+                    Some(old) if !old.is_equivalent(line) => {
+                        changes.changed.push(line.name.clone())
+                    }
                     Some(old) if old.data_path != line.data_path => {
                         changes.moved.push(line.name.clone());
                     }
@@ -70,7 +72,7 @@ impl RouteChanges {
         for line in unknown {
             let alike = by_words.get_mut(line.deeds());
             let before = alike.and_then(|alike| {
-                let at = alike.iter().position(|old| old.does_as(line))?;
+                let at = alike.iter().position(|old| old.is_equivalent(line))?;
                 alike.remove(at)
             });
             match before {

@@ -13,10 +13,7 @@ use std::path::PathBuf;
 #[derive(thiserror::Error, Debug)]
 pub enum RunError {
     /// The run should end with the inputs that have an end, and there is none.
-    #[error(
-        "no port reads a log or another input with an end, so there is no end to wait for: leave \
-         out --until-end"
-    )]
+    #[error("--until-end needs a port that reads a log or another input with an end: leave it out")]
     NoEnd,
     /// A log that another port needs would be emptied.
     #[error(transparent)]
@@ -51,7 +48,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// A mistake in cangate ended the worker.
-    #[error("the worker died of a mistake in cangate; please report what it printed")]
+    #[error("the worker stopped because of a mistake in cangate; please report its output")]
     WorkerDied,
 }
 

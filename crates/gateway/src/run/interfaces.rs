@@ -47,7 +47,7 @@ struct WatchedPort {
     base: Option<CounterBase>,
     /// The last reported state; only if [`WatchedPort::in_kernel`], since other ports report it
     /// themselves.
-    told: LinkState,
+    reported: LinkState,
 }
 
 /// The ports that have a Linux interface.
@@ -56,7 +56,7 @@ pub(crate) struct PortInterfaces(Vec<WatchedPort>);
 
 impl PortInterfaces {
     /// Returns the interfaces of a plan. `interests` is by port of this process.
-    pub(super) fn of<S: PlanSource>(
+    pub(super) fn new<S: PlanSource>(
         site: &S,
         plan: &RunPlan<S::Spec>,
         kernel: &KernelPlan,
@@ -81,7 +81,7 @@ impl PortInterfaces {
                 filtered: interest.ids != InterestIds::Everything,
                 unknown,
                 base: None,
-                told: LinkState::Up,
+                reported: LinkState::Up,
             });
         }
         for (port, interface, _) in used {
@@ -95,7 +95,7 @@ impl PortInterfaces {
                 filtered: false,
                 unknown: None,
                 base: None,
-                told: LinkState::Up,
+                reported: LinkState::Up,
             });
         }
         Self(all)
@@ -109,7 +109,7 @@ impl PortInterfaces {
         // A missing interface is reported by the data path that needs it.
         let not_there = |watched: &&mut WatchedPort| links.get(&watched.interface).is_none();
         for watched in self.0.iter_mut().filter(not_there) {
-            watched.told = LinkState::Gone;
+            watched.reported = LinkState::Gone;
         }
     }
 
@@ -138,7 +138,7 @@ impl PortInterfaces {
             };
             if let Some(old) = self.0.iter_mut().find(same) {
                 watched.base = old.base.take();
-                watched.told = old.told;
+                watched.reported = old.reported;
                 // Frames that were filtered before stay counted.
                 watched.filtered |= old.filtered;
                 watched.unknown = watched.unknown.or(old.unknown);
@@ -169,12 +169,12 @@ impl PortInterfaces {
     }
 
     fn take_changes(&mut self, links: &NetLinks) -> Vec<Notice> {
-        let mut said = Vec::new();
+        let mut notices = Vec::new();
         for watched in self.0.iter_mut().filter(|watched| watched.in_kernel) {
             let now = state(links.get(&watched.interface));
-            let before = std::mem::replace(&mut watched.told, now);
+            let before = std::mem::replace(&mut watched.reported, now);
             if before != now {
-                said.push(Notice::Link {
+                notices.push(Notice::Link {
                     port: watched.port.clone(),
                     interface: Some(watched.interface.clone()),
                     before,
@@ -183,7 +183,7 @@ impl PortInterfaces {
                 });
             }
         }
-        said
+        notices
     }
 
     /// Adds the interface to a notice of the worker, which does not know interfaces.

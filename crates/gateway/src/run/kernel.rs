@@ -141,12 +141,12 @@ impl InKernel {
     pub(crate) fn reload(&mut self, mut plan: KernelPlan) -> Result<Vec<Notice>, KernelError> {
         // The name under which everything runs, even if the file now has another one.
         plan.instance.clone_from(&self.plan.instance);
-        let (mut said, mut missing) = (Vec::new(), BTreeSet::new());
+        let (mut output, mut missing) = (Vec::new(), BTreeSet::new());
         let mut refused = None;
         let mut done = 0;
         for slot in &mut self.slots {
             match slot.exchange(&self.instance, &plan, &mut missing) {
-                Ok(notice) => said.extend(notice),
+                Ok(notice) => output.extend(notice),
                 Err(error) => {
                     refused = Some(error);
                     break;
@@ -167,9 +167,9 @@ impl InKernel {
             }
             return Err(first.into());
         }
-        said.extend(self.record_missing(missing));
+        output.extend(self.record_missing(missing));
         self.plan = plan;
-        Ok(said)
+        Ok(output)
     }
 
     /// Returns the number of routes that run there.
@@ -260,7 +260,7 @@ impl InKernel {
                 continue;
             };
             let data_path = slot.path.data_path().to_string();
-            match running.look_after() {
+            match running.maintain() {
                 Ok(report) => {
                     slot.failing = None;
                     let restored = report.map_or(0, |report| report.restored);

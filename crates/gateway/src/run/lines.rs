@@ -77,7 +77,7 @@ impl RouteLine {
     }
 
     /// Returns whether it does the same as another one. The name does not matter.
-    pub(crate) fn does_as(&self, other: &Self) -> bool {
+    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
         self.content == other.content && self.from == other.from && self.to == other.to
     }
 

@@ -4,7 +4,7 @@ use super::mailbox::WorkerMessage;
 use super::running::RunningGateway;
 use super::site::PlanSource;
 use crate::notice::Notice;
-use crate::service::NotTold;
+use crate::service::NotNotified;
 use engine::{CounterSnapshot, PortState};
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::time::Instant;
@@ -17,8 +17,8 @@ impl<S: PlanSource> RunningGateway<'_, S> {
         if self.manager.listens() {
             let now = self.snapshot();
             let status = self.status(now.as_ref());
-            let told = self.manager.ready(&status);
-            self.handle_status(told);
+            let sent = self.manager.ready(&status);
+            self.handle_status(sent);
         }
     }
 
@@ -39,14 +39,14 @@ impl<S: PlanSource> RunningGateway<'_, S> {
             return;
         }
         let end = Instant::now() + self.manager.patience();
-        let told = match self.snapshot_until(Some(end)) {
+        let sent = match self.snapshot_until(Some(end)) {
             Some(now) => {
                 let status = self.status(Some(&now));
                 self.manager.alive(&status)
             }
             None => self.manager.silent(),
         };
-        self.handle_status(told);
+        self.handle_status(sent);
     }
 
     /// Does work that may take long, and gives signs of life meanwhile, as
@@ -76,9 +76,9 @@ impl<S: PlanSource> RunningGateway<'_, S> {
         })
     }
 
-    pub(super) fn handle_status(&self, told: Result<(), NotTold>) {
-        if let Err(why) = told {
-            self.notices().send(Notice::NotTold {
+    pub(super) fn handle_status(&self, sent: Result<(), NotNotified>) {
+        if let Err(why) = sent {
+            self.notices().send(Notice::NotNotified {
                 why: why.to_string(),
             });
         }

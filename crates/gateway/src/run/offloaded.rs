@@ -29,7 +29,7 @@ pub fn data_paths(config: &GatewayConfig) -> Vec<PathChoice> {
         Offload::Bpf => all(DataPath::Bpf),
         Offload::Auto => {
             let routes = config.kernel_routes();
-            let mut choices = choose(&routes, &config.interfaces(), &HostMachine::look());
+            let mut choices = choose(&routes, &config.interfaces(), &HostMachine::inspect());
             for (choice, route) in choices.iter_mut().zip(&config.routes.routes) {
                 choice.no_xl |= config.begins_without_xl(route);
             }
@@ -42,7 +42,7 @@ pub fn data_paths(config: &GatewayConfig) -> Vec<PathChoice> {
 /// queue.
 fn with_ports_named(config: &GatewayConfig, mut choices: Vec<PathChoice>) -> Vec<PathChoice> {
     for (id, choice) in (0..).map(RouteId).zip(&mut choices) {
-        if let Some(reason) = config.only_here(id) {
+        if let Some(reason) = config.needs_process(id) {
             for (_, why) in &mut choice.because {
                 why.clone_from(&reason);
             }
@@ -65,7 +65,7 @@ pub fn objections(config: &GatewayConfig) -> Vec<Option<String>> {
     choose::objections(
         &config.kernel_routes(),
         &config.interfaces(),
-        &HostMachine::look(),
+        &HostMachine::inspect(),
         data_path,
     )
 }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_with_faults_says_why_its_routes_stay() {
+    fn a_port_with_faults_gives_the_reason_its_routes_stay() {
         let text = format!(
             r#"{PORTS}
             [ports.engine.faults]

@@ -218,8 +218,8 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
     /// # Errors
     /// [`ReloadError`].
     pub(crate) fn reload_and_report(&mut self) -> Result<ReloadSummary, ReloadError> {
-        let told = self.manager.reloading();
-        self.handle_status(told);
+        let reported = self.manager.reloading();
+        self.handle_status(reported);
         let result = self.run_with_heartbeats(Self::reload);
         if result.is_err() {
             self.site.give_up();
@@ -274,8 +274,8 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
                 .give_up(&in_kernel)
                 .map_err(ReloadError::Kernel)?;
         } else {
-            let said = self.kernel.reload(in_kernel.clone());
-            self.report_kernel(said.map_err(ReloadError::Kernel)?, &mut done);
+            let notice = self.kernel.reload(in_kernel.clone());
+            self.report_kernel(notice.map_err(ReloadError::Kernel)?, &mut done);
         }
         let layout = Arc::clone(change.layout());
         self.site.start()?;
@@ -287,7 +287,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
             .map_err(|(error, _)| error)?;
         self.layout = layout;
         self.plan = plan;
-        let watched = PortInterfaces::of(self.site, &self.plan, &in_kernel, &interests);
+        let watched = PortInterfaces::new(self.site, &self.plan, &in_kernel, &interests);
         let counted = self.snapshot();
         self.kernel.interfaces.replace(watched, counted.as_ref());
         self.report_links();

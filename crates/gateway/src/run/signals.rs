@@ -64,8 +64,8 @@ impl CaughtSignals {
         ids.push(signal_hook::low_level::pipe::register(SIGINT, again)?);
         // This flag is never read: a caught SIGPIPE does not kill this process when a reader of its
         // standard output, or a client, has gone.
-        let nobody = Arc::new(AtomicBool::new(false));
-        ids.push(signal_hook::flag::register(SIGPIPE, nobody)?);
+        let ignored = Arc::new(AtomicBool::new(false));
+        ids.push(signal_hook::flag::register(SIGPIPE, ignored)?);
         Ok(signals)
     }
 

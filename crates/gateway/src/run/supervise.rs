@@ -48,8 +48,8 @@ pub(super) fn supervise_by<S: PlanSource>(
     listener: &Listener<'_>,
 ) -> Result<RunSummary, RunError> {
     let notices = NoticeSender::new(listener);
-    let manager = ServiceManager::of(options.service.as_ref()).unwrap_or_else(|why| {
-        notices.send(Notice::NotTold {
+    let manager = ServiceManager::new(options.service.as_ref()).unwrap_or_else(|why| {
+        notices.send(Notice::NotNotified {
             why: why.to_string(),
         });
         ServiceManager::default()
@@ -80,7 +80,7 @@ pub(super) fn supervise_by<S: PlanSource>(
     let ports = open_all(site, &plan, &table)?;
     let in_kernel = plan.kernel.clone().unwrap_or_default();
     let interests = interests(&table, plan.ports.len());
-    let mut interfaces = PortInterfaces::of(site, &plan, &in_kernel, &interests);
+    let mut interfaces = PortInterfaces::new(site, &plan, &in_kernel, &interests);
     // After the ports are open, which may set interfaces up, and before the first frame is routed.
     interfaces.start_counting();
     let mut kernel = InKernel::start(in_kernel, interfaces, &notices).map_err(RunError::Kernel)?;

@@ -54,11 +54,11 @@ fn output(program: &str, arguments: &str) -> Result<Output, String> {
 
 fn run(program: &str, arguments: &str) -> Result<String, String> {
     let output = output(program, arguments)?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let notices = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         // Only the first line: cangw explains all its options if it does not understand one.
-        let said = said.lines().next().unwrap_or_default();
-        return Err(format!("`{program} {arguments}` failed: {said}"));
+        let notices = notices.lines().next().unwrap_or_default();
+        return Err(format!("`{program} {arguments}` failed: {notices}"));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -174,7 +174,7 @@ fn resolves_crc8(kernel: &mut Kernel, shape: Shape) -> bool {
 }
 
 #[test]
-fn the_kernel_does_what_the_table_says() {
+fn the_kernel_does_what_the_table_states() {
     let _alone = alone();
     let mut kernel = kernel!();
     let seed = from_env("CANGATE_CANGW_SEED", 1);

@@ -119,7 +119,7 @@ impl DataPath for UserSpace {
         let counted = counts.routes.iter().map(|route| Counted {
             taken: Some(route.taken),
             sent: route.copies.accepted,
-            stopped: StopReason::ALL.map(|why| route.stopped.of(why)),
+            stopped: StopReason::ALL.map(|why| route.stopped.get(why)),
             failed: route.copies.unsupported + route.copies.down + route.copies.refused,
         });
         // Filters keep away the frames that no route takes.
@@ -135,7 +135,7 @@ impl DataPath for UserSpace {
     }
 }
 
-fn told(counts: &offload::RouteCounts) -> Counted {
+fn counted(counts: &offload::RouteCounts) -> Counted {
     Counted {
         taken: counts.taken,
         sent: counts.sent,
@@ -180,7 +180,7 @@ impl DataPath for CanGw {
             return Err("it does not run".to_owned());
         };
         let counts = running.counts().map_err(|e| e.to_string())?;
-        Ok((counts.iter().map(told).collect(), vec![None; PORTS]))
+        Ok((counts.iter().map(counted).collect(), vec![None; PORTS]))
     }
 
     fn is_ordered(&self, routes: &Routes) -> bool {
@@ -284,7 +284,7 @@ impl DataPath for Bpf {
         let now = running.counts().map_err(|e| e.to_string())?;
         let routes = now.routes.iter().zip(&self.before.routes);
         let counted = routes.map(|(now, before)| {
-            let (now, before) = (told(now), told(before));
+            let (now, before) = (counted(now), counted(before));
             let mut stopped = now.stopped;
             for (now, before) in stopped.iter_mut().zip(before.stopped) {
                 *now -= before;

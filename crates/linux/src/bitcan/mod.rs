@@ -13,7 +13,7 @@ mod types;
 
 pub use layout::MappedOptions;
 pub use mapped::{MappedController, REGISTERS};
-pub use napi::tell_napi;
+pub use napi::set_napi;
 pub use tester::BitcanTester;
 pub use types::{
     BUSES, BitcanEvent, BitcanStamp, ControllerError, DEVICE, Error, SendMode, TesterProgress,

@@ -19,7 +19,7 @@ const CONTROL: &str = "/dev/bitcan";
 /// not one of the module, or not in the socket's network namespace. EOPNOTSUPP: its controller is
 /// not an `mscan`, whose driver alone has a NAPI instance, or the kernel has no busy polling
 /// (PREEMPT_RT). ENOTTY: the module is older.
-pub fn tell_napi(socket: impl AsFd, interface: &str) -> Result<(), Errno> {
+pub fn set_napi(socket: impl AsFd, interface: &str) -> Result<(), Errno> {
     let device = open(CONTROL, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     let socket = socket.as_fd();
     let napi = BitcanNapi {

@@ -68,9 +68,7 @@ impl BitcanTester {
             _ => system("cannot be set up", errno),
         })?;
         if setup.frames < asked.frames || setup.stamps < asked.stamps {
-            return Err(Error::Misfit(
-                "it has less room than was asked for".to_owned(),
-            ));
+            return Err(Error::Misfit("it has less room than requested".to_owned()));
         }
         (setup.frames, setup.stamps) = (asked.frames, asked.stamps);
         setup
@@ -289,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_module_it_says_so() {
+    fn without_the_module_it_gives_the_reason() {
         if Path::new(DEVICE).exists() {
             eprintln!("SKIPPED because {DEVICE} is there");
             return;

@@ -86,7 +86,10 @@ pub enum Error {
     )]
     Missing,
     /// Another process is using the tester.
-    #[error("{DEVICE} is in use by another process, and there is one tester: wait for its end")]
+    #[error(
+        "{DEVICE} is in use by another process, and only one can use it: wait until that one \
+             ends"
+    )]
     Busy,
     /// The process lacks the permission.
     #[error("{DEVICE} cannot be opened without root")]
@@ -117,7 +120,7 @@ pub enum ControllerError {
     )]
     Missing(String),
     /// Another process has the controller.
-    #[error("{0} is in use by another process, and one at a time can drive it: end that one first")]
+    #[error("{0} is in use by another process: end that one first")]
     Busy(String),
     /// Another error of the system.
     #[error("{path}: {what}: {source}")]

@@ -63,7 +63,8 @@ impl fmt::Display for OpenError {
             ),
             SocketObstacle::Socket => f.write_str("cannot open a raw CAN socket"),
             SocketObstacle::NoXl => f.write_str(
-                "this kernel has no CAN XL, which is in Linux since 6.1: leave out `xl = true`",
+                "this kernel does not support CAN XL (Linux 6.1 and later do): leave out `xl = \
+                 true`",
             ),
             SocketObstacle::OldKernel => f.write_str(
                 "this kernel's raw CAN sockets lack an option, FD frames or error frames: Linux \
@@ -74,7 +75,7 @@ impl fmt::Display for OpenError {
                 write!(f, "there is no interface {name}; {}", list(there))
             }
             SocketObstacle::NotCan(there) => {
-                write!(f, "{name} is no CAN interface; {}", list(there))
+                write!(f, "{name} is not a CAN interface; {}", list(there))
             }
             SocketObstacle::Attach(there) => write!(f, "cannot attach to {name}; {}", list(there)),
         }
@@ -155,7 +156,7 @@ mod tests {
     use crate::link::NetLink;
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn what_is_missing_is_reported() {
         let socket = |errno| OpenError::socket("can7", errno).to_string();
         assert!(socket(Errno::AFNOSUPPORT).contains("modprobe can`"));
         assert!(socket(Errno::PROTONOSUPPORT).contains("can-raw"));
@@ -177,7 +178,7 @@ mod tests {
         );
         let none = NetLinks::default();
         assert!(attach("nosuchcan0", Errno::NODEV, &none).contains("type vcan"));
-        assert!(attach("lo", Errno::NODEV, &there).starts_with("lo is no CAN interface"));
+        assert!(attach("lo", Errno::NODEV, &there).starts_with("lo is not a CAN interface"));
         assert!(attach("can0", Errno::PERM, &there).starts_with("cannot attach to can0"));
     }
 
@@ -190,6 +191,6 @@ mod tests {
             "{error}"
         );
         let error = OpenError::option("can7", true, Errno::NOPROTOOPT);
-        assert!(error.to_string().contains("since 6.1"), "{error}");
+        assert!(error.to_string().contains("Linux 6.1"), "{error}");
     }
 }

@@ -94,7 +94,7 @@ impl FrameSocket {
             .and_then(|()| socket.set_own(options.own))
             .and_then(|()| socket.set_filters(filters))
             .map_err(|errno| OpenError::set_up(interface, errno))?;
-        let index = socket.look().map(|state| state.index);
+        let index = socket.query_state().map(|state| state.index);
         index
             .and_then(|index| socket.attach(index))
             .map_err(|errno| OpenError::attach(interface, errno))?;
@@ -116,8 +116,8 @@ impl FrameSocket {
     ///
     /// # Errors
     /// ENODEV where the interface is gone.
-    pub fn look(&self) -> Result<InterfaceState, Errno> {
-        self.socket.look()
+    pub fn query_state(&self) -> Result<InterfaceState, Errno> {
+        self.socket.query_state()
     }
 
     /// Sends a classic or FD frame by one write(2), without waiting.

@@ -285,7 +285,7 @@ impl CanSocket {
     ///
     /// # Errors
     /// ENODEV where no interface has this name.
-    pub fn look(&self) -> Result<InterfaceState, Errno> {
+    pub fn query_state(&self) -> Result<InterfaceState, Errno> {
         let index = rustix::net::netdevice::name_to_index(self.fd.as_fd(), &self.name)?;
         let mtu = self.ask(libc::SIOCGIFMTU)?;
         let flags = self.ask(libc::SIOCGIFFLAGS)?;

@@ -105,9 +105,9 @@ pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
     }
     let mut body = vec![0; IFINFO];
     attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
-    let said = NetlinkSocket::open()?.one(RTM_GETLINK, body)?;
-    let said = said.map_err(LinkError::Refused)?;
-    let found = said.into_iter().find(|(kind, _)| *kind == RTM_NEWLINK);
+    let answer = NetlinkSocket::open()?.one(RTM_GETLINK, body)?;
+    let answer = answer.map_err(LinkError::Refused)?;
+    let found = answer.into_iter().find(|(kind, _)| *kind == RTM_NEWLINK);
     let (_, body) = found.ok_or_else(|| LinkError::Refused(Errno::NODEV.into()))?;
     Ok(body)
 }

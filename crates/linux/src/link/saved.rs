@@ -38,7 +38,7 @@ impl SavedSettings {
     ///
     /// # Errors
     /// [`LinkError`].
-    pub fn of(name: &str) -> Result<Self, LinkError> {
+    pub fn read(name: &str) -> Result<Self, LinkError> {
         let body = raw(name)?;
         Ok(read(&body))
     }

@@ -73,7 +73,8 @@ pub enum SetupError {
     Virtual(String, String),
     /// It is in use at other bit rates.
     #[error(
-        "{name} is up at {now}: `ip link set {name} down` first, or leave `bitrate` out to take it as it is"
+        "{name} is up at {now}: `ip link set {name} down` first, or leave `bitrate` out to use its \
+         present settings"
     )]
     Other {
         /// The interface.
@@ -95,8 +96,8 @@ pub enum SetupError {
     },
     /// The kernel refuses the restart.
     #[error(
-        "{name} cannot be set to restart {ms} ms after bus-off: {refusal}; leave `restart` out, and its controller \
-         stays bus-off until the interface is switched off and on"
+        "{name} cannot be set to restart {ms} ms after bus-off: {refusal}; leave `restart` out, \
+         and after bus-off the interface must be switched off and on"
     )]
     Restart {
         /// The interface.
@@ -126,12 +127,13 @@ pub enum SetupError {
 fn refused(refusal: &KernelRefusal, fd: bool) -> String {
     let hint = match (refusal.errno, &refusal.reason) {
         (Errno::PERM | Errno::ACCESS, _) => {
-            ": only root or CAP_NET_ADMIN may; give the program that capability, or set it with `ip link`"
+            ": only root or CAP_NET_ADMIN is allowed to; give the program that capability, or set \
+             it with `ip link`"
         }
         (_, Some(_)) => "",
-        (Errno::OPNOTSUPP, None) if fd => " (has its driver no CAN FD?)",
+        (Errno::OPNOTSUPP, None) if fd => " (does its driver support CAN FD?)",
         (Errno::INVAL | Errno::RANGE | Errno::DOM, None) => {
-            " (a bit rate or sample point that its controller does not have?)"
+            " (is the bit rate or the sample point outside the controller's range?)"
         }
         _ => "",
     };
@@ -240,8 +242,8 @@ impl LinkSetup {
                 refusal,
             }),
             (Some(refusal), RestartDelay::Default(_)) => Ok(Some(format!(
-                "{interface} is set up without a restart after bus-off, which its driver refuses ({refusal}): a \
-                 controller that goes bus-off stays so until the interface is switched off and on"
+                "{interface} is set up without a restart after bus-off, which its driver refuses \
+                 ({refusal}): after bus-off, the interface must be switched off and on"
             ))),
         }
     }
@@ -353,8 +355,8 @@ mod tests {
 
     /// The kernel's reason is printed, and a guess only where it gives none.
     #[test]
-    fn a_refusal_says_the_kernels_reason() {
-        let said = |errno, reason: Option<&str>, fd| {
+    fn a_refusal_states_the_kernels_reason() {
+        let output = |errno, reason: Option<&str>, fd| {
             let reason = reason.map(str::to_owned);
             let error = SetupError::Refused {
                 name: "can0".to_owned(),
@@ -365,22 +367,24 @@ mod tests {
             error.to_string()
         };
         assert_eq!(
-            said(Errno::INVAL, Some("bitrate error 17.3% too high"), true),
+            output(Errno::INVAL, Some("bitrate error 17.3% too high"), true),
             "can0 cannot be set to 500000 bit/s: Invalid argument (os error 22); the kernel reports: bitrate error 17.3% too \
              high"
         );
-        let no_fd = said(Errno::OPNOTSUPP, None, true);
-        assert!(no_fd.ends_with("(os error 95) (has its driver no CAN FD?)"));
-        let plain = said(Errno::OPNOTSUPP, None, false);
+        let no_fd = output(Errno::OPNOTSUPP, None, true);
+        assert!(no_fd.ends_with("(os error 95) (does its driver support CAN FD?)"));
+        let plain = output(Errno::OPNOTSUPP, None, false);
         assert!(plain.ends_with("Operation not supported (os error 95)"));
-        assert!(said(Errno::PERM, None, false).contains("CAP_NET_ADMIN"));
+        assert!(output(Errno::PERM, None, false).contains("CAP_NET_ADMIN"));
         let error = SetupError::Restart {
             name: "can0".to_owned(),
             ms: 70,
             refusal: Errno::OPNOTSUPP.into(),
         };
-        let said = error.to_string();
-        assert!(said.contains("70 ms after bus-off: Operation not supported (os error 95); leave"));
+        let output = error.to_string();
+        assert!(
+            output.contains("70 ms after bus-off: Operation not supported (os error 95); leave")
+        );
     }
 
     #[test]
@@ -399,8 +403,10 @@ mod tests {
         };
         assert_eq!(odd.differs(&at(83_333)), None);
         assert!(odd.differs(&at(84_200)).is_some());
-        let said = fast().differs(&at(125_000)).unwrap();
-        assert!(said.starts_with("can2 runs at 125000 bit/s, and its port is set to 500000 bit/s"));
+        let output = fast().differs(&at(125_000)).unwrap();
+        assert!(
+            output.starts_with("can2 runs at 125000 bit/s, and its port is set to 500000 bit/s")
+        );
         // An interface that is down carries no frames; and a driver need not report its bit rate.
         let down = NetLink {
             up: false,
@@ -418,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn what_is_not_there_is_reported() {
         let setup = LinkSetup {
             rate: BitRate::new(125_000, None).unwrap(),
             sample_point: 0,

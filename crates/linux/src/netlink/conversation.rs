@@ -113,7 +113,7 @@ pub(super) fn list(
 #[cfg(test)]
 mod tests {
     use super::super::error::MalformedMessage;
-    use super::super::message::said;
+    use super::super::message::kernel_message;
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
@@ -158,15 +158,15 @@ mod tests {
     }
 
     fn done(flags: u16, sequence: u32) -> Vec<u8> {
-        said(DONE, flags, sequence, &[0; 4])
+        kernel_message(DONE, flags, sequence, &[0; 4])
     }
 
     fn errno(sequence: u32, code: i32) -> Vec<u8> {
-        said(ERROR, 0, sequence, &code.to_ne_bytes())
+        kernel_message(ERROR, 0, sequence, &code.to_ne_bytes())
     }
 
     fn item(flags: u16, sequence: u32, n: u8) -> Vec<u8> {
-        said(LINK, flags, sequence, &[n])
+        kernel_message(LINK, flags, sequence, &[n])
     }
 
     fn listed(paper: &mut ScriptedKernel) -> Result<Result<Vec<u8>, KernelRefusal>, Error> {
@@ -198,10 +198,13 @@ mod tests {
     fn a_list_that_breaks_off_is_none() {
         let mut kernel = paper([vec![errno(1, -95)]]);
         assert_eq!(listed(&mut kernel), Ok(Err(Errno::OPNOTSUPP.into())));
-        let broken = said(DONE, MULTI, 1, &(-90_i32).to_ne_bytes());
+        let broken = kernel_message(DONE, MULTI, 1, &(-90_i32).to_ne_bytes());
         let mut kernel = paper([vec![item(MULTI, 1, 1)], vec![broken]]);
         assert_eq!(listed(&mut kernel), Ok(Err(Errno::MSGSIZE.into())));
-        let mut kernel = paper([vec![item(MULTI, 1, 1)], vec![said(ERROR, 0, 1, &[])]]);
+        let mut kernel = paper([
+            vec![item(MULTI, 1, 1)],
+            vec![kernel_message(ERROR, 0, 1, &[])],
+        ]);
         let malformed = Err(Error::Answer(MalformedMessage::Message));
         assert_eq!(listed(&mut kernel), malformed);
         // The kernel stops answering.
@@ -278,7 +281,7 @@ mod tests {
         ) {
             let mut kernel = ScriptedKernel::default();
             for (kind, flags, sequence, body) in &said_ {
-                kernel.answers.push_back(said(*kind, *flags, *sequence, body));
+                kernel.answers.push_back(kernel_message(*kind, *flags, *sequence, body));
             }
             kernel.answers.extend(bytes);
             let most = kernel.answers.len();

@@ -255,7 +255,7 @@ pub fn number(value: &[u8]) -> Option<u32> {
 
 /// Returns a message as the kernel would send it, for tests.
 #[cfg(test)]
-pub(crate) fn said(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
+pub(crate) fn kernel_message(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     framed(kind, flags, sequence, body)
 }
 
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn an_answer_is_an_errno_or_none() {
         let read = |code: i32| {
-            let bytes = said(NLMSG_ERROR, 0, 5, &code.to_ne_bytes());
+            let bytes = kernel_message(NLMSG_ERROR, 0, 5, &code.to_ne_bytes());
             let message = messages(&bytes).next().unwrap().unwrap();
             message.answer().unwrap().unwrap()
         };
@@ -310,10 +310,10 @@ mod tests {
         for odd in [19, i32::MIN, -4096] {
             assert_eq!(read(odd), Some(Errno::IO.into()));
         }
-        let short = said(NLMSG_ERROR, 0, 5, &[1, 2, 3]);
+        let short = kernel_message(NLMSG_ERROR, 0, 5, &[1, 2, 3]);
         let message = messages(&short).next().unwrap().unwrap();
         assert_eq!(message.answer(), Err(MalformedMessage::Message));
-        let broken = said(NLMSG_DONE, 0, 5, &(-90_i32).to_ne_bytes());
+        let broken = kernel_message(NLMSG_DONE, 0, 5, &(-90_i32).to_ne_bytes());
         let message = messages(&broken).next().unwrap().unwrap();
         assert_eq!(message.done(), Some(Some(Errno::MSGSIZE.into())));
     }
@@ -344,16 +344,16 @@ mod tests {
             (NLM_F_ACK_TLVS, &whole),
             (NLM_F_ACK_TLVS | NLM_F_CAPPED, &capped),
         ] {
-            let bytes = said(NLMSG_ERROR, flags, 5, body);
+            let bytes = kernel_message(NLMSG_ERROR, flags, 5, body);
             let message = messages(&bytes).next().unwrap().unwrap();
             assert_eq!(message.answer(), Ok(Some(Some(refusal(Errno::OPNOTSUPP)))));
         }
         let end = [&(-22_i32).to_ne_bytes()[..], &reason].concat();
-        let bytes = said(NLMSG_DONE, NLM_F_ACK_TLVS, 5, &end);
+        let bytes = kernel_message(NLMSG_DONE, NLM_F_ACK_TLVS, 5, &end);
         let message = messages(&bytes).next().unwrap().unwrap();
         assert_eq!(message.done(), Some(Some(refusal(Errno::INVAL))));
         // Attributes that are not announced are not read: they could be the request.
-        let bytes = said(NLMSG_ERROR, NLM_F_CAPPED, 5, &capped);
+        let bytes = kernel_message(NLMSG_ERROR, NLM_F_CAPPED, 5, &capped);
         let message = messages(&bytes).next().unwrap().unwrap();
         assert_eq!(message.answer(), Ok(Some(Some(Errno::OPNOTSUPP.into()))));
         assert_eq!(
@@ -363,8 +363,8 @@ mod tests {
     }
 
     #[test]
-    fn truncated_messages_and_attributes_are_said() {
-        let whole = said(16, 0, 1, &[1, 2, 3, 4]);
+    fn truncated_messages_and_attributes_are_reported() {
+        let whole = kernel_message(16, 0, 1, &[1, 2, 3, 4]);
         for len in 1..whole.len() {
             let read: Vec<_> = messages(&whole[..len]).collect();
             assert_eq!(read, [Err(MalformedMessage::Message)], "{len}");
@@ -400,16 +400,16 @@ mod tests {
         ) {
             for flags in [0, NLM_F_ACK_TLVS, NLM_F_ACK_TLVS | NLM_F_CAPPED] {
                 for kind in [NLMSG_ERROR, NLMSG_DONE] {
-                    let bytes = said(kind, flags, 1, &body);
+                    let bytes = kernel_message(kind, flags, 1, &body);
                     for message in messages(&bytes).flatten() {
                         let _ = (message.answer(), message.done());
                     }
                 }
             }
             for len in [first, small] {
-                let mut bytes = said(16, 2, 1, &body);
+                let mut bytes = kernel_message(16, 2, 1, &body);
                 bytes[..4].copy_from_slice(&len.to_ne_bytes());
-                bytes.extend(said(3, 2, 1, &[0; 4]));
+                bytes.extend(kernel_message(3, 2, 1, &[0; 4]));
                 let read = messages(&bytes).count();
                 prop_assert!((1..=bytes.len() / HEADER + 1).contains(&read));
                 let mut list = Vec::new();

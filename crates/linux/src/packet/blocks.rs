@@ -62,13 +62,16 @@ impl Default for RingOptions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RingError {
     /// The process lacks the permission.
-    #[error("recording needs CAP_NET_RAW: run as root, or `setcap cap_net_raw+ep` the program")]
+    #[error(
+        "recording needs CAP_NET_RAW: run as root, or give the program the capability (`setcap \
+             cap_net_raw+ep`)"
+    )]
     Forbidden,
     /// The kernel has no packet sockets.
     #[error("this kernel has no packet sockets: load them with `modprobe af_packet`")]
     NoPackets,
     /// The kernel cannot allocate memory of this size.
-    #[error("the kernel has no {0} KiB for the ring: ask for a smaller one")]
+    #[error("the kernel has less than {0} KiB of memory for the ring: choose a smaller one")]
     Memory(u64),
     /// Something else went wrong.
     #[error("{step}: {errno}")]

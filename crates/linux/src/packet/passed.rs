@@ -73,7 +73,7 @@ impl PassedCounts {
     ///
     /// # Errors
     /// The error of bpf(2).
-    pub fn of(&self, interface: u32) -> Result<Option<u64>, Errno> {
+    pub fn read(&self, interface: u32) -> Result<Option<u64>, Errno> {
         if interface == 0 || interface >= COUNTERS {
             return Ok(None);
         }

@@ -239,7 +239,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn the_program_says_what_the_rules_say(
+        fn the_program_decides_as_the_rules_do(
             rules in prop::collection::vec(rule(), 0..4), errors in any::<bool>(),
             ids in prop::collection::vec(any::<u32>(), 8),
         ) {
@@ -248,8 +248,8 @@ pub(super) mod tests {
             for id in ids.iter().copied().chain(near.take(20)) {
                 for interface in 1..12 {
                     let frame = [id.to_ne_bytes(), [0; 4], [0; 4], [0; 4]].concat();
-                    let said = run(&program, CAN, interface, &frame);
-                    prop_assert_eq!(said, passes(&rules, errors, interface, id),
+                    let passed = run(&program, CAN, interface, &frame);
+                    prop_assert_eq!(passed, passes(&rules, errors, interface, id),
                         "{:08X} on {}", id, interface);
                     prop_assert!(!run(&program, 1, interface, &frame), "no CAN");
                 }

@@ -97,9 +97,9 @@ impl TxRing {
             }
             self.map.set_status(i, REQUEST);
         }
-        let said = request(socket, to);
+        let result = request(socket, to);
         let taken = self.taken(first, end);
-        match said {
+        match result {
             Err(why) if taken == 0 => Err(why),
             _ => Ok(taken),
         }

@@ -72,7 +72,7 @@ pub enum PciError {
         driver: &'static str,
     },
     /// The device was handed back, but its driver did not take it.
-    #[error("{address} was handed back, but the driver {driver} did not take it: look at `dmesg`")]
+    #[error("{address} was returned, but the driver {driver} did not accept it: see `dmesg`")]
     NotTaken {
         /// The device.
         address: String,
@@ -94,7 +94,7 @@ pub enum PciError {
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            " (driving a card directly needs root, and a kernel that is not locked down)"
+            " (driving a card directly needs root and a kernel without lockdown)"
         }
         _ => "",
     }
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn what_is_not_there_is_reported() {
         for name in ["", ".", "..", "a/b", "no-such-interface", "ffff:ff:1f.7"] {
             assert!(
                 matches!(PciDevice::find(name), Err(PciError::Missing(_))),

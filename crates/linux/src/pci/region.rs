@@ -34,7 +34,7 @@ impl DeviceRegion {
     /// [`PciError::Region`] where there is no such region, or it is shorter than `least` bytes;
     /// [`PciError::File`].
     pub fn open(card: &PciDevice, index: u8, least: usize) -> Result<Self, PciError> {
-        let ResourceLine { start, len, flags } = ResourceLine::of(card, index)?;
+        let ResourceLine { start, len, flags } = ResourceLine::read(card, index)?;
         if len < least {
             return Err(wrong(
                 card,
@@ -68,7 +68,7 @@ impl DeviceRegion {
     /// # Errors
     /// As [`DeviceRegion::open`].
     pub fn shared(card: &PciDevice, index: u8) -> Result<SharedMapping, PciError> {
-        let ResourceLine { len, flags, .. } = ResourceLine::of(card, index)?;
+        let ResourceLine { len, flags, .. } = ResourceLine::read(card, index)?;
         if flags & MEMORY == 0 {
             return Err(wrong(card, index, "is not memory"));
         }
@@ -159,7 +159,7 @@ struct ResourceLine {
 }
 
 impl ResourceLine {
-    fn of(card: &PciDevice, index: u8) -> Result<Self, PciError> {
+    fn read(card: &PciDevice, index: u8) -> Result<Self, PciError> {
         let list = card.folder().join("resource");
         let text = fs::read_to_string(&list).map_err(|source| PciError::File {
             what: "read",

@@ -75,7 +75,7 @@ impl fmt::Display for UringUnavailable {
                  calls (seccomp, as in containers) hides it",
             ),
             UringObstacle::Forbidden => f.write_str(
-                "io_uring is switched off for this process: allow it with `sysctl \
+                "io_uring is disabled for this process: enable it with `sysctl \
                  kernel.io_uring_disabled=0`, or in the filter of system calls (seccomp, as in \
                  containers)",
             ),
@@ -96,15 +96,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_the_way_is_said() {
-        let said = |errno| UringUnavailable::set_up(errno).to_string();
-        assert!(said(Errno::NOSYS).contains("CONFIG_IO_URING"));
-        assert!(said(Errno::PERM).contains("kernel.io_uring_disabled"));
-        assert!(said(Errno::MFILE).contains("ulimit -n"));
+    fn what_is_in_the_way_is_reported() {
+        let output = |errno| UringUnavailable::set_up(errno).to_string();
+        assert!(output(Errno::NOSYS).contains("CONFIG_IO_URING"));
+        assert!(output(Errno::PERM).contains("kernel.io_uring_disabled"));
+        assert!(output(Errno::MFILE).contains("ulimit -n"));
         let release = release();
         assert!(release.starts_with(|c: char| c.is_ascii_digit()));
-        assert!(said(Errno::INVAL).contains(&release));
+        assert!(output(Errno::INVAL).contains(&release));
         assert!(UringUnavailable::old().to_string().contains("6.0"));
-        assert!(said(Errno::NOMEM).contains("setting up"));
+        assert!(output(Errno::NOMEM).contains("setting up"));
     }
 }

@@ -148,7 +148,7 @@ fn a_chain_ends_where_there_is_no_room() -> Tested {
 }
 
 #[test]
-fn what_the_system_says_is_handed_on() -> Tested {
+fn what_the_system_states_is_handed_on() -> Tested {
     let (a, b) = pair();
     let mut outbox = open!(UringOutbox::open(&a, 2, 4));
     let mut inbox = open!(UringInbox::open(&b, 2, 4));
@@ -195,7 +195,7 @@ fn the_thread_can_change() -> Tested {
     assert_eq!(
         waiting(&b),
         [b"more"],
-        "nobody receives for the box any more"
+        "no thread receives for the box any more"
     );
     Ok(())
 }

@@ -137,8 +137,8 @@ impl AscBody {
     /// Without flags, the line itself means FD. Properties that classic frames cannot have mean it,
     /// too.
     fn is_fd(&self) -> bool {
-        let said = self.flags.is_none_or(|flags| flags & EDL != 0);
-        said || self.brs || self.esi || self.len > 8
+        let is_marked = self.flags.is_none_or(|flags| flags & EDL != 0);
+        is_marked || self.brs || self.esi || self.len > 8
     }
 
     fn is_remote(&self) -> bool {

@@ -271,13 +271,13 @@ impl AscReader {
     /// Reads `123` or `123x` in the file's base; for a symbolic name, the number after `ID =` at
     /// the end.
     fn id(&self, word: &LineWord<'_>, rest: LineWords<'_>) -> Result<CanId, LogFault> {
-        let said = id_of(word.text, self.base).or_else(|| {
+        let id = id_of(word.text, self.base).or_else(|| {
             let mut behind = rest.skip_while(|word| !word.is("ID"));
             let number = behind.nth(2)?;
             // Programs write it in decimal, regardless of the base.
             id_of(number.text, 10)
         });
-        said.ok_or(word.wrong(if self.base == 10 {
+        id.ok_or(word.wrong(if self.base == 10 {
             "a decimal ID, with an x after an extended one, or a name and ID = at the end"
         } else {
             "a hex ID, with an x after an extended one, or a name and ID = at the end"
@@ -291,7 +291,7 @@ impl AscReader {
         frame: &mut FrameBuf,
     ) -> Result<Option<ParsedFrame>, LogFault> {
         draft.put(frame)?;
-        let name = self.names.of(seen.channel);
+        let name = self.names.get(seen.channel);
         Ok(Some(ParsedFrame::new(seen.ns, seen.direction, name)))
     }
 }

@@ -36,7 +36,7 @@ impl AscWriter {
         self.fresh = false;
         let start = origin(first);
         self.start = Some(start);
-        let date = CivilTime::of(start);
+        let date = CivilTime::from_nanos(start);
         // Writes into memory do not fail; this applies to all writes in this module.
         let _ = write!(
             out,
@@ -66,7 +66,10 @@ impl FrameWriter for AscWriter {
         if self.fresh {
             self.header(entry.stamp, out);
         }
-        let Some(channel) = self.channels.of(entry.interface, entry.name, "//", out) else {
+        let Some(channel) = self
+            .channels
+            .find_or_add(entry.interface, entry.name, "//", out)
+        else {
             return false;
         };
         let start = self.start.unwrap_or_default();

@@ -20,7 +20,7 @@ pub(super) enum ObjectKind {
 }
 
 /// Returns the meaning of a type; `None` where it is not known.
-pub(super) const fn of(number: u32) -> Option<ObjectKind> {
+pub(super) const fn find(number: u32) -> Option<ObjectKind> {
     Some(match number {
         1 | 86 => ObjectKind::Classic,
         2 | 73 => ObjectKind::Error,

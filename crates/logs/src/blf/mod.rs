@@ -22,7 +22,7 @@ use crate::read::{
 use crate::time;
 use flate2::{Decompress, FlushDecompress, Status};
 use frame::{FrameBuf, Nanos};
-use objects::{LookResult, ObjectBuffer, look};
+use objects::{LookResult, ObjectBuffer, find_object};
 
 /// Vector BLF, which is only read.
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
@@ -145,7 +145,7 @@ impl BlfReader {
                 n => NextBlock::Other(n as u64),
             };
         }
-        let object = match look(head, self.searching) {
+        let object = match find_object(head, self.searching) {
             LookResult::More => return NextBlock::More,
             LookResult::Skip(bytes) => return NextBlock::Other(bytes as u64),
             LookResult::Nothing(bytes) => {

@@ -50,7 +50,7 @@ pub(super) enum LookResult {
 }
 
 /// Looks for an object at the beginning of `bytes`, after padding; if `searching`, anywhere.
-pub(super) fn look(bytes: &[u8], searching: bool) -> LookResult {
+pub(super) fn find_object(bytes: &[u8], searching: bool) -> LookResult {
     let near = bytes.get(..PADDING + SIGNATURE.len());
     let range = if searching {
         bytes
@@ -161,7 +161,7 @@ impl ObjectBuffer {
             let zeros = self.head().iter().take_while(|b| **b == 0).count();
             self.advance(zeros);
             let place = self.place;
-            let (at, object) = match look(self.head(), self.searching) {
+            let (at, object) = match find_object(self.head(), self.searching) {
                 LookResult::More => return None,
                 LookResult::Skip(bytes) => {
                     self.advance(bytes);
@@ -180,7 +180,7 @@ impl ObjectBuffer {
             self.searching = false;
             let place = self.place;
             let whole = u64::from(object.size);
-            let fault = match kinds::of(object.kind) {
+            let fault = match kinds::find(object.kind) {
                 Some(ObjectKind::Other) => {
                     self.skip = whole;
                     continue;

@@ -47,7 +47,7 @@ impl FrameType {
         }
     }
 
-    fn of(word: &LineWord<'_>) -> Option<Self> {
+    fn parse(word: &LineWord<'_>) -> Option<Self> {
         let found = TYPES.iter().find(|(name, _)| word.is(name));
         found.map(|(_, kind)| *kind)
     }
@@ -158,7 +158,7 @@ impl BusmasterReader {
         }
         let raw = self.number(&id).ok_or(id.wrong(ID))?;
         let kind = words.need("s, x, sr, xr, s-fd or x-fd")?;
-        let kind = FrameType::of(&kind).ok_or(kind.wrong("s, x, sr, xr, s-fd or x-fd"))?;
+        let kind = FrameType::parse(&kind).ok_or(kind.wrong("s, x, sr, xr, s-fd or x-fd"))?;
         let wrong = id.wrong("an ID of at most 7FF, or 1FFFFFFF where the frame is extended (x)");
         let mut draft = FrameDraft::new(draft::id(raw, kind.is_extended).ok_or(wrong)?);
         let length = words.need("a length")?;
@@ -237,7 +237,7 @@ pub(super) fn is_line(line: &[u8]) -> bool {
             .is_some_and(|word| word.text.starts_with(b"0x"))
         && words
             .next()
-            .is_some_and(|word| FrameType::of(&word).is_some())
+            .is_some_and(|word| FrameType::parse(&word).is_some())
 }
 
 fn is_error(word: &LineWord<'_>) -> bool {

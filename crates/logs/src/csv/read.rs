@@ -34,7 +34,7 @@ enum CsvLayout {
 
 impl CsvLayout {
     /// Returns the layout of a file whose first line is this one.
-    fn of(line: &[u8]) -> Option<Self> {
+    fn parse(line: &[u8]) -> Option<Self> {
         let line: Vec<u8> = line.to_ascii_lowercase();
         let line = line.trim_ascii();
         if line == PYTHON_CAN.as_bytes() {
@@ -48,7 +48,7 @@ impl CsvLayout {
 
 /// Returns whether a line names the columns of a layout that is known.
 pub(super) fn is_header(line: &[u8]) -> bool {
-    CsvLayout::of(line).is_some()
+    CsvLayout::parse(line).is_some()
 }
 
 /// A reader of rows.
@@ -63,7 +63,7 @@ impl LineReader for CsvReader {
         if line.trim_ascii().is_empty() {
             return Ok(None);
         }
-        if let Some(layout) = CsvLayout::of(line) {
+        if let Some(layout) = CsvLayout::parse(line) {
             self.layout = Some(layout);
             return Ok(None);
         }

@@ -91,7 +91,7 @@ pub(super) struct FramePlan {
 
 impl FramePlan {
     /// Returns the plan of a group; `None` where its records are not CAN frames.
-    pub(super) fn of(group: &ChannelGroup) -> Option<Self> {
+    pub(super) fn from_group(group: &ChannelGroup) -> Option<Self> {
         let (prefix, event) = *EVENTS.iter().find(|(prefix, _)| {
             let mut names = group.channels.iter().map(|(name, _)| name);
             names.any(|name| name.starts_with(prefix))

@@ -35,7 +35,7 @@ pub(super) struct RecordReader<'a, 'f> {
     pub(super) budget: u64,
 }
 
-/// What is needed to read the frames of a group.
+/// The data that is needed to read the frames of a group.
 struct FrameGroup<'g> {
     plan: FramePlan,
     time: RecordTime<'g>,
@@ -88,7 +88,7 @@ impl RecordReader<'_, '_> {
     ) -> Result<(), (u64, LogFault)> {
         let mut plans = Vec::new();
         for group in &data.groups {
-            plans.push(match FramePlan::of(group) {
+            plans.push(match FramePlan::from_group(group) {
                 Some(plan) => self.frame_group(plan, data, group, masters),
                 None => None,
             });
@@ -119,7 +119,7 @@ impl RecordReader<'_, '_> {
                 self.faults.add(group.at, FEWER);
             }
             let records = if needed { count } else { group.cycles };
-            let other = FramePlan::of(group).is_none() && !group.is_values && records > 0;
+            let other = FramePlan::from_group(group).is_none() && !group.is_values && records > 0;
             if let Some(name) = group.title().filter(|_| other) {
                 let name = name.to_owned();
                 self.passed.push(PassedRecords { name, records });

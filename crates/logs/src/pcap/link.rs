@@ -77,7 +77,7 @@ enum FrameForm {
 }
 
 impl FrameLink {
-    pub(crate) const fn of(number: u32) -> Option<Self> {
+    pub(crate) const fn from_number(number: u32) -> Option<Self> {
         match number {
             227 => Some(Self::SocketCan),
             113 => Some(Self::Cooked),
@@ -114,11 +114,11 @@ impl FrameLink {
             Self::UpperPdu => return upper(packet, frame),
             Self::Cooked => {
                 let kind = big.u16(bytes, 0).ok_or(CUT)?;
-                (PacketDetails::of(kind), big.u16(bytes, 14), 16)
+                (PacketDetails::from_kind(kind), big.u16(bytes, 14), 16)
             }
             Self::Cooked2 => {
                 let kind = *bytes.get(10).ok_or(CUT)?;
-                let mut side = PacketDetails::of(kind.into());
+                let mut side = PacketDetails::from_kind(kind.into());
                 side.index = big.u32(bytes, 4);
                 (side, big.u16(bytes, 0), 20)
             }
@@ -136,7 +136,7 @@ impl FrameLink {
 }
 
 impl PacketDetails {
-    fn of(kind: u16) -> Self {
+    fn from_kind(kind: u16) -> Self {
         let direction = if kind == OUTGOING {
             Direction::Sent
         } else {

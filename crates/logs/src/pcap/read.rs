@@ -73,7 +73,9 @@ pub(super) fn verdict(head: &[u8]) -> HeadVerdict {
     match (magic(head), link_type(head)) {
         (None, _) => HeadVerdict::Other,
         (Some(_), None) => HeadVerdict::More,
-        (Some(_), Some(link)) if FrameLink::of(link).is_none() => HeadVerdict::LinkType(link),
+        (Some(_), Some(link)) if FrameLink::from_number(link).is_none() => {
+            HeadVerdict::LinkType(link)
+        }
         (Some(_), Some(_)) => HeadVerdict::Yes,
     }
 }
@@ -83,7 +85,7 @@ impl RecordReader {
     /// CAN frames.
     fn new(head: &[u8]) -> Option<Self> {
         let (order, unit) = magic(head)?;
-        let link = FrameLink::of(link_type(head)?)?;
+        let link = FrameLink::from_number(link_type(head)?)?;
         Some(Self {
             order,
             unit,

@@ -158,7 +158,7 @@ impl PcapngReader {
             link: match self.order.u16(body, 0).map(u32::from) {
                 Some(number) if FrameLink::is_other(number) => PacketContents::Other,
                 number => number
-                    .and_then(FrameLink::of)
+                    .and_then(FrameLink::from_number)
                     .map_or(PacketContents::Unknown, PacketContents::Can),
             },
             name: InterfaceName::numbered(number as u32),
@@ -217,12 +217,12 @@ impl PcapngReader {
             return NextBlock::Other(size);
         }
         let options = body.get(12..).unwrap_or_default();
-        let said = BlockOptions::new(self.order, options)
+        let lost = BlockOptions::new(self.order, options)
             .filter(|(code, _)| [DROPPED_BY_INTERFACE, DROPPED_BY_SYSTEM].contains(code))
             .filter_map(|(_, value)| self.order.u64(value, 0));
-        let said = said.fold(0, u64::saturating_add);
+        let lost = lost.fold(0, u64::saturating_add);
         let known = interface.lost.saturating_add(anywhere);
-        let frames = said.saturating_sub(known);
+        let frames = lost.saturating_sub(known);
         interface.lost = interface.lost.saturating_add(frames);
         NextBlock::Lossy(
             size,
@@ -267,10 +267,10 @@ impl PcapngReader {
             return bad("a time before 1970 or after 2554");
         };
         let options = rest.get((captured as usize).next_multiple_of(4)..);
-        let mut said = PacketOptions::read(self.order, options.unwrap_or_default());
+        let mut found = PacketOptions::read(self.order, options.unwrap_or_default());
         if old {
             let drops = self.order.u16(body, 2).filter(|n| *n != NOT_COUNTED);
-            said.lost = said.lost.max(drops.unwrap_or(0).into());
+            found.lost = found.lost.max(drops.unwrap_or(0).into());
         }
         let name = interface.name;
         let packet = CapturedPacket {
@@ -288,13 +288,13 @@ impl PcapngReader {
                 let Some(name) = named else {
                     return bad(MANY);
                 };
-                let mut got = ParsedFrame::new(ns, said.direction.or(side.direction), name);
-                got.lost = said.lost;
-                got.lost_anywhere = said.anywhere;
-                got.comments = said.comments;
-                self.anywhere = self.anywhere.saturating_add(said.anywhere);
+                let mut got = ParsedFrame::new(ns, found.direction.or(side.direction), name);
+                got.lost = found.lost;
+                got.lost_anywhere = found.anywhere;
+                got.comments = found.comments;
+                self.anywhere = self.anywhere.saturating_add(found.anywhere);
                 if let Some(interface) = self.interfaces.get_mut(number as usize) {
-                    interface.lost = interface.lost.saturating_add(said.lost);
+                    interface.lost = interface.lost.saturating_add(found.lost);
                 }
                 NextBlock::Frame(size, got)
             }
@@ -316,25 +316,25 @@ struct PacketOptions {
 
 impl PacketOptions {
     fn read(order: ByteOrder, options: &[u8]) -> Self {
-        let mut said = Self::default();
+        let mut found = Self::default();
         for (code, value) in BlockOptions::new(order, options) {
             match code {
                 FLAGS => {
-                    said.direction = match order.u32(value, 0).map(|flags| flags & 3) {
+                    found.direction = match order.u32(value, 0).map(|flags| flags & 3) {
                         Some(1) => Some(Direction::Received),
                         Some(2) => Some(Direction::Sent),
-                        _ => said.direction,
+                        _ => found.direction,
                     };
                 }
-                DROPPED => said.lost = order.u64(value, 0).unwrap_or(0),
+                DROPPED => found.lost = order.u64(value, 0).unwrap_or(0),
                 COMMENT => match loss::anywhere(value) {
-                    Some(frames) => said.anywhere = said.anywhere.saturating_add(frames),
-                    None => said.comments += 1,
+                    Some(frames) => found.anywhere = found.anywhere.saturating_add(frames),
+                    None => found.comments += 1,
                 },
                 _ => {}
             }
         }
-        said
+        found
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct TrcReader {
     start: Nanos,
     columns: Vec<u8>,
     /// Whether the file has given its version or its columns.
-    said: bool,
+    reported: bool,
     names: ChannelNames,
 }
 
@@ -42,7 +42,7 @@ impl TrcReader {
         Self {
             start: 0,
             columns: b"NOILD".to_vec(),
-            said: false,
+            reported: false,
             names: ChannelNames::new(),
         }
     }
@@ -67,7 +67,7 @@ impl TrcReader {
                 "a version of TRC that is not known: 1.0 to 1.3, 2.0 and 2.1 are read",
             ))?;
             self.columns = columns.as_bytes().to_vec();
-            self.said = true;
+            self.reported = true;
         } else if let Some(start) = text.strip_prefix(b"$STARTTIME=") {
             self.start = days(start).ok_or(LogFault::Said(
                 "a start that is not a number of days since 1899-12-30; times count from 1970",
@@ -78,7 +78,7 @@ impl TrcReader {
                 return Err(LogFault::Said("columns that are not letters"));
             }
             self.columns = columns;
-            self.said = true;
+            self.reported = true;
         } else {
             self.names.comment(LineWords::new(text));
         }
@@ -91,13 +91,13 @@ impl TrcReader {
         frame: &mut FrameBuf,
     ) -> Result<Option<ParsedFrame>, LogFault> {
         // In a section cut out of a file, a direction distinguishes version 1.1 from 1.0.
-        if !self.said
+        if !self.reported
             && LineWords::new(line)
                 .nth(2)
                 .is_some_and(|word| is_event(&word))
         {
             self.columns = b"NOYILD".to_vec();
-            self.said = true;
+            self.reported = true;
         }
         let mut words = LineWords::new(line);
         let mut seen = TrcColumns::default();
@@ -176,7 +176,7 @@ impl TrcReader {
 
     fn got(&self, seen: &TrcColumns<'_>) -> ParsedFrame {
         let ns = self.start.saturating_add_signed(seen.offset);
-        let name = self.names.of(seen.bus.unwrap_or(1));
+        let name = self.names.get(seen.bus.unwrap_or(1));
         ParsedFrame::new(ns, seen.direction, name)
     }
 }

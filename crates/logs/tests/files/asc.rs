@@ -95,7 +95,7 @@ const DEC: &str = "base dec  timestamps absolute";
 
 /// The lines of CANalyzer's versions and other programs for one and the same frame.
 #[test]
-fn dialects_of_asc_say_the_same() {
+fn dialects_of_asc_state_the_same() {
     let classic = "(0000000000.500000000) can0 123#0A0B R";
     for (header, line) in [
         (HEX, "0.5 1 123 Rx d 2 0a 0b"),

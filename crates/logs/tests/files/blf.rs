@@ -158,7 +158,7 @@ fn objects_of_all_types_and_versions() {
             let (frames, bad) = read(&file(&pieces.collect::<Vec<_>>()));
             assert_eq!(frames, expected, "{size} {method}");
             let words = [
-                "type 160, which is not known",
+                "type 160",
                 "ID that is too large",
                 "DLC above 15",
                 "fewer bytes than its DLC states",

@@ -11,7 +11,7 @@ pub(crate) fn read_as(
     bytes: &[u8],
     format: Option<FileFormat>,
 ) -> (FileFormat, Vec<String>, Vec<String>) {
-    let mut reader = LogReader::new(bytes, "log").of(format);
+    let mut reader = LogReader::new(bytes, "log").with_format(format);
     let format = reader.recognise().unwrap();
     let (frames, wrong) = frames(reader);
     (format, frames, wrong)

@@ -5,7 +5,7 @@ use logs::{FileFormat, LogError, LogReader};
 /// Input that is not a log is refused with a description of what it looks like; no input is read to
 /// its end.
 #[test]
-fn what_is_no_log_says_what_it_looks_like() {
+fn the_error_for_other_files_names_what_they_look_like() {
     let looks = |bytes: &[u8]| {
         let endless = std::io::Read::chain(bytes, std::io::repeat(*bytes.last().unwrap()));
         let mut reader = LogReader::new(endless, "x");
@@ -73,7 +73,7 @@ fn junk_is_no_log_by_chance() {
 #[test]
 fn a_named_format_does_not_make_a_log_of_anything() {
     let named = |bytes: &[u8], format| {
-        let mut reader = LogReader::new(bytes, "x").of(Some(format));
+        let mut reader = LogReader::new(bytes, "x").with_format(Some(format));
         reader.recognise().map_err(|error| error.to_string())
     };
     for (_, format) in FileFormat::NAMES {
@@ -90,27 +90,27 @@ fn a_named_format_does_not_make_a_log_of_anything() {
             (b"\x7FELF\x02\x01\x01\0\0\0\0\0", "a program (ELF)"),
             (b"LOGG\x90\0\0\0", "Vector BLF"),
         ] {
-            let said = named(junk, format).unwrap_err();
-            assert!(said.contains(looks), "{format}: {said}");
+            let output = named(junk, format).unwrap_err();
+            assert!(output.contains(looks), "{format}: {output}");
         }
     }
     // A text may have garbage in it; each line of it is reported.
     assert!(named(&[1, 2, 3, 0xFF, 9], FileFormat::Log).is_ok());
     assert!(named(&[1, 2, 3, 0xFF, 9], FileFormat::Pcapng).is_err());
-    let said = named(b"\x0A\x0D\x0D\x0A....", FileFormat::Asc).unwrap_err();
-    assert!(said.contains("it looks like pcapng"), "{said}");
-    let said = named(b"(1.0) can0 123#\n", FileFormat::Pcapng).unwrap_err();
-    assert!(said.contains("it looks like candump -L"), "{said}");
+    let output = named(b"\x0A\x0D\x0D\x0A....", FileFormat::Asc).unwrap_err();
+    assert!(output.contains("it looks like pcapng"), "{output}");
+    let output = named(b"(1.0) can0 123#\n", FileFormat::Pcapng).unwrap_err();
+    assert!(output.contains("it looks like candump -L"), "{output}");
     // One line of a pipe is sufficient to begin with.
     struct Waits<'a>(&'a [u8]);
     impl std::io::Read for Waits<'_> {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-            assert!(!self.0.is_empty(), "nobody asks for more");
+            assert!(!self.0.is_empty(), "no reader asks for more");
             std::io::Read::read(&mut self.0, into)
         }
     }
     let pipe = Waits(b" (000.000000)  can0  123   [0] \n");
-    let mut reader = LogReader::new(pipe, "pipe").of(Some(FileFormat::CandumpDelta));
+    let mut reader = LogReader::new(pipe, "pipe").with_format(Some(FileFormat::CandumpDelta));
     assert_eq!(reader.recognise().unwrap(), FileFormat::CandumpDelta);
 }
 
@@ -132,8 +132,10 @@ fn a_named_format_is_the_same_in_pieces() {
         b"\n\n(1.0) can0 123#\n",
     ] {
         for (_, format) in FileFormat::NAMES {
-            let at_once = LogReader::new(bytes, "x").of(Some(format)).recognise();
-            let mut reader = LogReader::new(OneByOne(bytes), "x").of(Some(format));
+            let at_once = LogReader::new(bytes, "x")
+                .with_format(Some(format))
+                .recognise();
+            let mut reader = LogReader::new(OneByOne(bytes), "x").with_format(Some(format));
             let [at_once, in_pieces] = [at_once, reader.recognise()].map(|r| format!("{r:?}"));
             assert_eq!(at_once, in_pieces, "{format}");
         }

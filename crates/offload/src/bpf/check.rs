@@ -191,9 +191,8 @@ fn one_too_many(routes: &Routes, ports: usize) -> Option<BpfInexpressible> {
         port: None,
         why: if reach.masks > GROUPS {
             format!(
-                "with it the routes from one port have more than {GROUPS} different masks, and BPF \
-                 supports no more (a range has a mask for each size of the blocks that it is made \
-                 of)"
+                "with it the routes from one port have more than {GROUPS} different masks, the \
+                 maximum of BPF (a range has one mask for each size of its blocks)"
             )
         } else {
             format!(

@@ -20,7 +20,7 @@ pub enum Error {
     #[error("{}", list(.0))]
     Inexpressible(Vec<super::BpfInexpressible>),
     /// The kernel refused the program.
-    #[error("the kernel does not take cangate's BPF program: {0}")]
+    #[error("the kernel rejects cangate's BPF program: {0}")]
     Load(String),
     /// A map of the program could not be filled or read.
     #[error("BPF map {map}: {why}")]
@@ -31,7 +31,7 @@ pub enum Error {
         why: String,
     },
     /// The program could not be attached at an interface's ingress.
-    #[error("{interface}: BPF cannot be put at its entrance: {why}")]
+    #[error("{interface}: cannot attach BPF to its ingress: {why}")]
     Attach {
         /// The interface.
         interface: String,
@@ -40,8 +40,8 @@ pub enum Error {
     },
     /// Another cangate routes at the interface.
     #[error(
-        "{interface}: another cangate{} has its BPF program there: stop that one, or take the \
-         interface out of one of the two configurations",
+        "{interface}: another cangate{} has its BPF program there: stop that one, or remove the \
+         interface from one of the two configurations",
         .pid.map_or(String::new(), |pid| format!(" (process {pid})"))
     )]
     Taken {
@@ -138,8 +138,8 @@ impl fmt::Display for MissingFeature {
             ),
             Self::Entrance(what) => write!(
                 f,
-                "no BPF program can be put at an interface's entrance ({what}): load the modules \
-                 sch_ingress and cls_bpf, or use Linux 6.6 or newer"
+                "no BPF program can be attached to the ingress of an interface ({what}): load the \
+                 modules sch_ingress and cls_bpf, or use Linux 6.6 or newer"
             ),
             Self::NotBuilt => f.write_str("this program was built without the feature `bpf`"),
             Self::Can => f.write_str("this kernel has no CAN interfaces: `modprobe can` (AF_CAN)"),

@@ -112,7 +112,7 @@ impl TableGeneration {
             ebpf,
             about: AboutMap::default(),
         };
-        generation.tell(about)?;
+        generation.replace_about(about)?;
         Ok(generation)
     }
 
@@ -127,7 +127,7 @@ impl TableGeneration {
     }
 
     /// Replaces the table's description.
-    pub(super) fn tell(&mut self, about: AboutMap) -> Result<(), Error> {
+    pub(super) fn replace_about(&mut self, about: AboutMap) -> Result<(), Error> {
         about.write(&mut self.about_map)?;
         self.about = about;
         Ok(())

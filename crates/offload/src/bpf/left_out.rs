@@ -136,14 +136,14 @@ mod tests {
     use route::{Mode, Route};
 
     #[test]
-    fn routes_go_elsewhere_and_say_why() {
+    fn routes_go_elsewhere_and_give_the_reason() {
         let routes = Routes {
             mode: Mode::All,
             max_hops: 1,
             routes: vec![Route::new("one", vec![PortId(0)], vec![PortId(1)])],
         };
         let interfaces = [Some("can0".to_owned()), Some("can1".to_owned())];
-        let choices = choose(&routes, &interfaces, &Machine::look());
+        let choices = choose(&routes, &interfaces, &Machine::inspect());
         let why = Missing::NotBuilt.to_string();
         let [choice] = choices.as_slice() else {
             panic!("{choices:?}");

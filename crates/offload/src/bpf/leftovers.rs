@@ -46,7 +46,10 @@ impl LeftTables {
     }
 
     /// Returns the tables of an instance.
-    pub(super) fn of(self, instance: &GatewayInstance) -> impl Iterator<Item = LeftTable> {
+    pub(super) fn filter_instance(
+        self,
+        instance: &GatewayInstance,
+    ) -> impl Iterator<Item = LeftTable> {
         let leftovers = self.0.into_values().flatten();
         leftovers.filter(move |left| left.about.instance == instance.name())
     }

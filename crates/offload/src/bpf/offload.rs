@@ -383,7 +383,7 @@ impl BpfOffload {
         former: Option<TableGeneration>,
         leftovers: LeftTables,
     ) -> Result<(), Error> {
-        for left in leftovers.of(&self.instance) {
+        for left in leftovers.filter_instance(&self.instance) {
             let about = &left.about;
             self.clsact.extend(&about.clsact);
             self.totals.add_all(
@@ -399,11 +399,11 @@ impl BpfOffload {
             let oldest = self.retired.remove(0);
             self.totals.add(&oldest)?;
         }
-        self.tell(false)
+        self.write_totals(false)
     }
 
     /// Writes the counts of former tables into the current one, for the next process.
-    fn tell(&mut self, persisted: bool) -> Result<(), Error> {
+    fn write_totals(&mut self, persisted: bool) -> Result<(), Error> {
         let mut totals = self.totals.clone();
         for ledger in &self.retired {
             totals.add(ledger)?;
@@ -413,7 +413,7 @@ impl BpfOffload {
             about.persisted = persisted;
             about.counted = totals.routes(&about.routes);
             about.port_counted = totals.ports(&about.ports);
-            current.tell(about)?;
+            current.replace_about(about)?;
         }
         Ok(())
     }
@@ -442,7 +442,7 @@ impl BpfOffload {
     /// As [`can_persist`](super::can_persist); then they are removed.
     pub fn persist(mut self) -> Result<(), Error> {
         pin::can_persist()?;
-        self.tell(true)?;
+        self.write_totals(true)?;
         for entrance in self.entrances.values_mut() {
             entrance.persist()?;
         }

@@ -113,7 +113,7 @@ impl PathRun for BpfOffload {
         }))
     }
 
-    fn look_after(&mut self) -> Result<Option<PathReport>, kernel_path::Error> {
+    fn maintain(&mut self) -> Result<Option<PathReport>, kernel_path::Error> {
         if let Some(report) = PathRun::links_changed(self)? {
             return Ok(Some(report));
         }

@@ -69,14 +69,14 @@ fn checksum(instruction: &BpfInstruction) -> Option<Sum> {
             }
             let places = places(*at)?;
             Some(tables(&places, |data| {
-                let sum = places.of(data).fold(*init, step);
+                let sum = places.pick(data).fold(*init, step);
                 last.map_or(sum, |byte| step(sum, byte)) ^ final_xor
             }))
         }
         BpfInstruction::XorSum { at, init } => {
             let places = places(*at)?;
             Some(tables(&places, |data| {
-                places.of(data).fold(*init, |sum, byte| sum ^ byte)
+                places.pick(data).fold(*init, |sum, byte| sum ^ byte)
             }))
         }
         _ => None,
@@ -100,7 +100,7 @@ struct ChecksumBytes {
 }
 
 impl ChecksumBytes {
-    fn of(&self, data: [u8; 8]) -> impl Iterator<Item = u8> {
+    fn pick(&self, data: [u8; 8]) -> impl Iterator<Item = u8> {
         let bytes = self.bytes.iter();
         bytes.map(move |at| data.get(*at).copied().unwrap_or(0))
     }

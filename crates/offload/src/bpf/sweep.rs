@@ -64,6 +64,8 @@ pub(super) fn sweep(
             entrance.leave(netlink);
         }
     }
-    let clsact = leftovers.of(instance).flat_map(|left| left.about.clsact);
+    let clsact = leftovers
+        .filter_instance(instance)
+        .flat_map(|left| left.about.clsact);
     (count, clsact.collect())
 }

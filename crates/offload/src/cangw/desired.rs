@@ -105,8 +105,8 @@ fn chains(
                 "set `hop_limit = 1`, or leave `echo` out"
             };
             let why = format!(
-                "can-gw's rules for {} would take what it echoes there, and as routes they do \
-                 not: {cure}",
+                "can-gw's rules for {} would also take the frames that it echoes there, which \
+                 routes do not: {cure}",
                 interface(to).unwrap_or("its destination")
             );
             found.insert(id, why);
@@ -124,7 +124,7 @@ fn must_echo(link: &NetLink) -> bool {
 /// Returns the job of a rule between these interfaces, with the flags that the semantics of routes
 /// require.
 fn job(rule: &CanGwRule, source: &NetLink, destination: &NetLink) -> GatewayJob {
-    let mut job = GatewayJob::of(rule, source.index, destination.index);
+    let mut job = GatewayJob::new(rule, source.index, destination.index);
     if must_echo(destination) {
         job.flags |= ECHO;
     }

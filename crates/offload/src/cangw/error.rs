@@ -16,8 +16,8 @@ pub enum Error {
     NoModule,
     /// this process is not allowed to change the rules of can-gw
     #[error(
-        "the rules of can-gw may be changed with CAP_NET_ADMIN only: run as root, or give the \
-         program the capability (`setcap cap_net_admin+ep`, `AmbientCapabilities=CAP_NET_ADMIN`)"
+        "changing can-gw's rules needs CAP_NET_ADMIN: run as root, or give the program the \
+         capability (`setcap cap_net_admin+ep`, `AmbientCapabilities=CAP_NET_ADMIN`)"
     )]
     NoPermission,
     /// another process holds these rules
@@ -50,10 +50,10 @@ pub enum Error {
         module: u8,
     },
     /// more rules than there are marks
-    #[error("{0} rules are too many: one gateway can have {max} rules of can-gw", max = u16::MAX)]
+    #[error("{0} rules of can-gw: a gateway can have at most {max}", max = u16::MAX)]
     TooMany(usize),
     /// the kernel refused a rule
-    #[error("{}can-gw refuses the rule `{rule}`: {why}", of(.route))]
+    #[error("{}can-gw refuses the rule `{rule}`: {why}", describe_route(.route))]
     Refused {
         /// The route; empty where it is not known.
         route: String,
@@ -78,7 +78,7 @@ pub enum Error {
     #[error("the kernel's list of can-gw's rules cannot be read")]
     Answer(#[from] MalformedMessage),
     /// the list changed each time that it was read
-    #[error("the list of can-gw's rules changed each time it was read: something else changes it")]
+    #[error("the list of can-gw's rules changed during every read: another program is changing it")]
     Restless,
 }
 
@@ -130,7 +130,7 @@ impl fmt::Display for RefusalReason {
     }
 }
 
-fn of(route: &str) -> String {
+fn describe_route(route: &str) -> String {
     if route.is_empty() {
         String::new()
     } else {

@@ -11,7 +11,7 @@ const MAGIC: [u8; 4] = *b"cang";
 impl GatewayJob {
     /// Returns the job of a rule between two interfaces, without a mark.
     #[must_use]
-    pub fn of(rule: &CanGwRule, source: u32, destination: u32) -> Self {
+    pub fn new(rule: &CanGwRule, source: u32, destination: u32) -> Self {
         let mut flags = 0;
         for (set, flag) in [
             (rule.echo, ECHO),

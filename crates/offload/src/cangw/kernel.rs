@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn can_gw_tells_its_max_hops_without_sys() {
+    fn can_gw_reports_its_max_hops_without_sys() {
         let mut kernel = CanGwKernel::open().unwrap();
         match kernel.ready() {
             Err(error @ (Error::NoModule | Error::NoPermission)) => {

@@ -108,7 +108,7 @@ impl PathRun for CanGwOffload {
         }))
     }
 
-    fn look_after(&mut self) -> Result<Option<PathReport>, kernel_path::Error> {
+    fn maintain(&mut self) -> Result<Option<PathReport>, kernel_path::Error> {
         // Handled first: rules that are added with their interface were not removed by another
         // program.
         if let Some(report) = PathRun::links_changed(self)? {

@@ -269,7 +269,7 @@ fn grouped(changes: Vec<JobChange>, wanted: &[GatewayJob], there: &[GatewayJob])
     }
     let mut sorted: Vec<(usize, JobChange)> = Vec::with_capacity(changes.len());
     for (i, change) in changes.into_iter().enumerate() {
-        sorted.push((groups.of(i), change));
+        sorted.push((groups.find(i), change));
     }
     // A stable sort: within a group, removals stay before additions.
     sorted.sort_by_key(|(group, _)| *group);
@@ -284,7 +284,7 @@ impl NumberGroups {
         Self((0..count).collect())
     }
 
-    fn of(&mut self, i: usize) -> usize {
+    fn find(&mut self, i: usize) -> usize {
         let mut root = i;
         while let Some(&next) = self.0.get(root).filter(|next| **next != root) {
             root = next;
@@ -297,7 +297,7 @@ impl NumberGroups {
     }
 
     fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.of(a), self.of(b));
+        let (a, b) = (self.find(a), self.find(b));
         if let Some(place) = self.0.get_mut(a.max(b)) {
             *place = a.min(b);
         }

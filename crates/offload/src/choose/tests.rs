@@ -98,10 +98,10 @@ fn what_would_overtake_stays_together() {
     for placed in &placed {
         assert_eq!(placed.data_path, DataPath::Process);
     }
-    let said = &placed[0].because;
-    assert_eq!(said.len(), 2);
-    assert_eq!(said[0].0, DataPath::Bpf);
-    assert_eq!(said[0].1, "must stay with route `neither`");
+    let output = &placed[0].because;
+    assert_eq!(output.len(), 2);
+    assert_eq!(output[0].0, DataPath::Bpf);
+    assert_eq!(output[0].1, "must stay with route `neither`");
     // To another interface it may run faster, unless one route decides for the other.
     let pair = |drop| {
         let mut neither = keeping_stamps(by_payload(route("neither", &[0], &[2])));
@@ -132,7 +132,7 @@ fn what_one_sends_to_the_other_stays_together_where_it_comes_in() {
 }
 
 #[test]
-fn a_machine_without_bpf_or_can_gw_says_why() {
+fn a_machine_without_bpf_or_can_gw_gives_the_reason() {
     let routes = Routes {
         routes: vec![route("one", &[0], &[1])],
         ..Routes::default()

@@ -19,8 +19,8 @@ pub fn run(line: &str) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`{line}` failed ({})", said.trim()))
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{line}` failed ({})", text.trim()))
 }
 
 /// Pairs `p0`/`q0`, `p1`/`q1`, …; they are removed when this is dropped.

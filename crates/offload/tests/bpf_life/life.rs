@@ -2,7 +2,7 @@
 
 use crate::bpf_common::run;
 use crate::common::{names, route, routes};
-use crate::world::{World, entrance, programs, said, world};
+use crate::world::{World, command_output, entrance, programs, world};
 use aya::programs::tc::{NlOptions, TcAttachOptions, TcHandle};
 use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
 use cangate_offload::bpf::{
@@ -170,7 +170,7 @@ fn one_interface_has_one_gateway() {
             error.to_string(),
             format!(
                 "p0: another cangate (process {}) has its BPF program there: stop that one, or \
-                 take the interface out of one of the two configurations",
+                 remove the interface from one of the two configurations",
                 std::process::id()
             )
         );
@@ -216,7 +216,7 @@ fn interfaces_come_and_go() {
         run("ip netns add cgt").unwrap();
         run("ip link set p1 netns cgt").unwrap();
         wait_for(&mut offload, 1);
-        let there = said("ip netns exec cgt tc filter show dev p1 ingress");
+        let there = command_output("ip netns exec cgt tc filter show dev p1 ingress");
         assert_eq!(there.trim(), "");
         let back = format!(
             "ip -n cgt link set p1 netns {}",
@@ -299,6 +299,6 @@ fn what_is_left_in_place_is_found_again() {
         for interface in ["p0", "p1", "p2"] {
             assert_eq!(entrance(interface), [""; 0]);
         }
-        assert_eq!(said("ls /sys/fs/bpf/cangate"), "");
+        assert_eq!(command_output("ls /sys/fs/bpf/cangate"), "");
     }
 }

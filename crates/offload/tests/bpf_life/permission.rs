@@ -1,7 +1,7 @@
 //! Kernels and processes with restricted permissions.
 
 use crate::bpf_common::{Raw, frame, run};
-use crate::common::{child, gateway, kill, names, route, routes, said_by};
+use crate::common::{child, gateway, kill, names, output_of, route, routes};
 use crate::processes::{INSTANCE, options, roles, table};
 use crate::world::{World, entrance, has_tcx, programs, without_bpf, world};
 use cangate_offload::bpf::{BpfOffload, Error, GatewayInstance, MissingFeature};
@@ -77,26 +77,26 @@ fn keep(set: CapabilitySet) {
 }
 
 #[test]
-fn without_permission_it_says_so() {
+fn without_permission_it_gives_the_reason() {
     let _world = world!(World::new(2));
     let mut nobody = child("nobody");
     nobody.uid(65534).gid(65534);
     for mut child in [nobody, child("two")] {
-        let said = said_by(&mut child);
+        let output = output_of(&mut child);
         let expected = "it says: no permission for BPF: run cangate as root, or give it CAP_BPF, \
                         CAP_PERFMON and CAP_NET_ADMIN";
-        assert!(said.contains(expected), "{said}");
+        assert!(output.contains(expected), "{output}");
     }
     assert_eq!(entrance("p0"), [""; 0]);
 }
 
 #[test]
-fn a_kernel_without_bpf_says_so() {
+fn a_kernel_without_bpf_is_reported() {
     let world = world!(World::new(2));
     for role in roles(&world, "seccomp") {
-        let said = said_by(&mut child(&role));
-        println!("{said}");
-        assert!(said.contains("it says: "), "{said}");
+        let output = output_of(&mut child(&role));
+        println!("{output}");
+        assert!(output.contains("it says: "), "{output}");
         assert_eq!(entrance("p0"), [""; 0]);
     }
 }
@@ -106,8 +106,8 @@ fn a_kernel_without_bpf_says_so() {
 fn three_capabilities_are_enough() {
     let world = world!(World::new(2));
     for role in roles(&world, "capable") {
-        let said = said_by(&mut child(&role));
-        assert!(said.contains("it ran"), "{said}");
+        let output = output_of(&mut child(&role));
+        assert!(output.contains("it ran"), "{output}");
         for interface in ["p0", "p1"] {
             assert_eq!(entrance(interface), [""; 0], "{role}: nothing is left");
         }
@@ -121,8 +121,8 @@ fn what_a_crash_left_goes_also_without_all_capabilities() {
     for role in roles(&world, "gateway") {
         kill(gateway(&role));
         let left = !programs("p0").is_empty();
-        let said = said_by(&mut child(&role.replace("gateway", "heir")));
-        println!("{role}: left {left}: {said}");
+        let output = output_of(&mut child(&role.replace("gateway", "heir")));
+        println!("{role}: left {left}: {output}");
         // Root can remove the rest.
         let options = options(&role);
         let instance = GatewayInstance::new(INSTANCE);

@@ -161,7 +161,7 @@ impl Drop for Helper {
 }
 
 #[test]
-fn a_kernel_without_clsact_or_its_filter_says_so() {
+fn a_kernel_without_clsact_or_its_filter_is_reported() {
     let world = world!(World::new(2));
     let _helper = Helper(std::fs::read_to_string(HELPER).unwrap_or_default());
     let options = world.clsact();

@@ -165,8 +165,11 @@ impl<'a> Flood<'a> {
         println!("lost {:?}; by either table {:?}", met.lost, met.tables);
         if !met.lost.is_empty() {
             println!("{:?}", self.offload.counts().unwrap());
-            println!("{}", crate::world::said("ip -s link"));
-            println!("{}", crate::world::said("cat /proc/net/softnet_stat"));
+            println!("{}", crate::world::command_output("ip -s link"));
+            println!(
+                "{}",
+                crate::world::command_output("cat /proc/net/softnet_stat")
+            );
         }
         met
     }

@@ -158,7 +158,7 @@ pub fn has_tcx() -> bool {
 }
 
 /// Returns the output of a program.
-pub fn said(line: &str) -> String {
+pub fn command_output(line: &str) -> String {
     let mut words = line.split(' ');
     let output = Command::new(words.next().unwrap())
         .args(words)
@@ -170,7 +170,7 @@ pub fn said(line: &str) -> String {
 /// Returns everything that is attached to an interface's ingress, in words; empty if nothing is.
 pub fn entrance(interface: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for line in said(&format!("tc filter show dev {interface} ingress")).lines() {
+    for line in command_output(&format!("tc filter show dev {interface} ingress")).lines() {
         // A priority also has a line of its own.
         if line.contains("handle") {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -181,7 +181,7 @@ pub fn entrance(interface: &str) -> Vec<String> {
             found.push(format!("filter {} {}", after("pref"), after("handle")));
         }
     }
-    if said(&format!("tc qdisc show dev {interface}")).contains("clsact") {
+    if command_output(&format!("tc qdisc show dev {interface}")).contains("clsact") {
         found.push("clsact".to_owned());
     }
     if let Ok((_, programs)) = SchedClassifier::query_tcx(interface, TcAttachType::Ingress) {
@@ -190,7 +190,7 @@ pub fn entrance(interface: &str) -> Vec<String> {
         };
         found.extend(programs.iter().map(name));
     }
-    if said(&format!("ip link show dev {interface}")).contains("xdp") {
+    if command_output(&format!("ip link show dev {interface}")).contains("xdp") {
         found.push("xdp".to_owned());
     }
     found

@@ -207,7 +207,7 @@ fn complete(routes: &Routes, imported: &ImportedRules) -> Result<(), String> {
 }
 
 #[test]
-fn the_kernel_does_what_the_table_says() {
+fn the_kernel_does_what_the_table_states() {
     let _alone = alone();
     let mut kernel = interfaces!();
     let seed = from_env("CANGATE_CANGW_SEED", 1);

@@ -62,8 +62,8 @@ use interfaces;
 fn sh(program: &str, arguments: &str) -> String {
     let mut command = Command::new(program);
     let output = command.args(arguments.split_whitespace()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{program} {arguments}: {said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program} {arguments}: {text}");
     String::from_utf8(output.stdout).unwrap()
 }
 

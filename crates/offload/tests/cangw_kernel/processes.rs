@@ -1,6 +1,6 @@
 //! Two processes, crashes, missing permission, a missing module.
 
-use crate::common::{HELPER, ROLE, child, gateway, kill, said_by};
+use crate::common::{HELPER, ROLE, child, gateway, kill, output_of};
 use crate::kernel::Kernel;
 use crate::{alone, interfaces, listed, names, pass, route, routes, sh};
 use cangate_offload::cangw::{CanGwKernel as CanGw, CanGwOffload, Error, GatewayInstance};
@@ -200,7 +200,7 @@ fn what_the_kernel_refuses_amid_changes_is_undone() {
     for (name, value) in part.get_envs() {
         private.env(name, value.unwrap_or_default());
     }
-    println!("{}", said_by(&mut private));
+    println!("{}", output_of(&mut private));
     assert_eq!(listed(), []);
 }
 
@@ -231,12 +231,12 @@ fn one_instance_is_one_process() {
 }
 
 #[test]
-fn without_permission_it_says_so() {
+fn without_permission_it_gives_the_reason() {
     let _alone = alone();
     let kernel = interfaces!();
     let [a, b, _] = &kernel.interfaces;
     kernel.add(&format!("-s {a} -d {b}")).unwrap();
-    said_by(child("nobody").uid(65534).gid(65534));
+    output_of(child("nobody").uid(65534).gid(65534));
     kernel.flush();
 }
 

@@ -80,13 +80,13 @@ pub fn kill(mut child: Child) {
 }
 
 /// Returns the output of a child that needs not be waited for, after its successful end.
-pub fn said_by(child: &mut Command) -> String {
+pub fn output_of(child: &mut Command) -> String {
     let output = child.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("1 passed"), "{said}");
-    said
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("1 passed"), "{text}");
+    text
 }
 
 /// The program that the kernel runs when it needs a module.

@@ -85,7 +85,7 @@ impl CharDevReceive {
 
     /// Checks the controller's state, and whether it is gone. Returns whether the state has
     /// changed.
-    fn look(&mut self, now: Nanos, found: bool) -> bool {
+    fn check_device(&mut self, now: Nanos, found: bool) -> bool {
         let word = self.line.get(at::STATE);
         let news = second(word) != self.changes;
         let before = std::mem::replace(&mut self.state, error_state(first(word)));
@@ -125,7 +125,7 @@ impl Receive for CharDevReceive {
             // that they need not wait for it.
             self.queue.release(&*self.line);
         }
-        let news = self.look(now, looked > 0) | self.shared.take_news();
+        let news = self.check_device(now, looked > 0) | self.shared.take_news();
         Ok(RxReport {
             frames,
             more: left > looked,

@@ -4,20 +4,19 @@ use super::line::DeviceLine;
 use super::shared::Open;
 use super::transmit::TransmitRules;
 use crate::keys::{SLOW_DATA_PHASE, restart, restart_ms, sample_point};
-use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener};
 use config::read;
-use config::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
+use config::{Diagnostics, TomlTable, TomlValue, ValueShape};
 use frame::{Kind, Nanos};
 use linux::Errno;
 use linux::chardev::{CharControl, CharDevice, CharInfo};
 use std::sync::Arc;
 
-/// The kind of CAN controllers as character devices.
-#[derive(Clone, Copy, Debug)]
-pub struct CharDev;
-
-const KEYWORD: &str = "chardev";
+port_kind! {
+    /// The kind of CAN controllers as character devices.
+    CharDev = "chardev", CharDevKeys::key_specs(), CharDevSettings::parse;
+}
 
 /// Values of `order`, each with whether frames leave by priority.
 const ORDERS: [(&str, bool); 2] = [("fifo", false), ("priority", true)];
@@ -32,27 +31,28 @@ config::settings! {
         device: String = format!("/dev/{port}") => read::by(|| ValueShape::Text, device),
             value "path", default "`/dev/` and the port's name",
             not "interface" "path" "file" "iface" "dev";
-        /// The port starts the controller at this bit rate. If the controller runs already with the
-        /// same settings, the port takes it as it is; with other settings, the start fails. Without
-        /// `bitrate`, another program has started it.
+        /// The port starts the controller at this bit rate. If the controller already runs, its
+        /// settings must be the same, or the start fails. Without `bitrate`, another program must
+        /// have started it.
         bitrate: Option<u32> = None => read::bitrate(), not "rate" "speed" "baud" "baudrate";
-        /// Where in the bit the bus is sampled.
+        /// The sample point as a part of the bit.
         sample_point: Option<u32> = None => sample_point(), default "the driver's",
             not "samplepoint" "sp";
-        /// The bit rate of the data phase. With it, the port takes and sends FD frames.
+        /// The bit rate of the data phase. With it, the port receives and sends FD frames.
         data_bitrate: Option<u32> = None => read::bitrate(),
             not "dbitrate" "fd_bitrate" "data_rate" "data_speed";
         /// The same as `sample_point`, for the data phase.
         data_sample_point: Option<u32> = None => sample_point(), default "the driver's";
-        /// The order in which waiting frames leave for the controller: as they came, or by their
-        /// CAN priority (the lowest ID first). The frame in the controller's transmit buffer is not
-        /// called back.
+        /// The order in which the controller gets waiting frames: in the order of arrival, or by
+        /// priority (the lowest ID first). The frame that is already in the controller's transmit
+        /// buffer stays there.
         order: bool = false => read::words(&ORDERS), default "`\"fifo\"`",
             not "queue_order" "priority" "sort";
         /// The controller sends nothing, not even acknowledgements. Frames for this port are
         /// refused as unsupported.
         listen_only: bool = false => read::boolean(), not "silent" "passive";
-        /// Each frame is tried once. If arbitration or the frame is lost, the frame counts as lost.
+        /// The controller tries each frame once. A frame that loses arbitration or meets an error
+        /// counts as lost.
         one_shot: bool = false => read::boolean(), not "oneshot" "single_shot";
         /// The time from bus-off to the restart.
         restart: Option<Nanos> = Some(RESTART) => restart(), default "`\"100ms\"`",
@@ -72,25 +72,6 @@ fn device(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
         return None;
     }
     Some(path.to_owned())
-}
-
-impl PortKind for CharDev {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(CharDevKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(CharDevSettings::parse(port, table, found))
-    }
 }
 
 /// The settings of a controller as a character device.
@@ -190,8 +171,8 @@ fn open(settings: &CharDevSettings) -> Result<(CharDevice, CharInfo), String> {
         Err(Errno::BUSY) => {
             let now = found.control.map_or(0, |control| control.bitrate);
             return Err(format!(
-                "{name} runs with other settings, at {now} bit/s: give the same, or leave `bitrate` out \
-                 and take it as it is"
+                "{name} runs with other settings, at {now} bit/s: give the same, or leave \
+                 `bitrate` out to use the present ones"
             ));
         }
         Err(Errno::INVAL) => {
@@ -269,6 +250,6 @@ impl PortSettings for CharDevSettings {
             listen_only: control.listen_only,
         };
         super::halves(port, &self.device, Arc::new(device), again, rules)
-            .map_err(|error| fail(format!("{} takes no filters: {error}", self.device)))
+            .map_err(|error| fail(format!("{} does not support filters: {error}", self.device)))
     }
 }

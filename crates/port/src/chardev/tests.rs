@@ -318,7 +318,7 @@ fn what_finds_no_room_is_counted_and_the_rest_comes() {
 }
 
 #[test]
-fn states_are_told_and_error_frames_given_to_those_who_want_them() {
+fn states_are_reported_and_error_frames_given_to_those_who_want_them() {
     let mut b = bench();
     let error = Frame::classic(CanId::from_raw(CanId::ERR_FLAG | 4), &[0; 8]).unwrap();
     b.driver.deliver(&error);
@@ -372,7 +372,7 @@ fn a_driver_that_counts_what_it_does_not_have_is_not_believed() {
     let mut b = bench();
     b.send(&classic(1)).unwrap();
     b.driver.put(at::TX_SENT, both(5, 9));
-    assert_eq!(b.sums(), (1, 0, 0, 1), "nobody told it of the frame");
+    assert_eq!(b.sums(), (1, 0, 0, 1), "it was not notified of the frame");
     b.tx.flush(0).unwrap();
     assert_eq!(b.sums(), (1, 1, 0, 0));
     b.send(&classic(2)).unwrap();
@@ -407,10 +407,10 @@ fn unplugged_and_plugged_in_again() {
     b.receive(due);
     assert_eq!((b.rx.link(), b.rx.deadline()), (LinkState::Up, None));
     assert_eq!(b.rx.counters().reopened, 1);
-    let said = b.rx.remarks();
+    let output = b.rx.remarks();
     assert!(
-        said[0].contains("is gone") && said[1].contains("is back"),
-        "{said:?}"
+        output[0].contains("is gone") && output[1].contains("is back"),
+        "{output:?}"
     );
     b.send(&classic(4)).unwrap();
     b.tx.flush(0).unwrap();

@@ -67,7 +67,7 @@ impl OnInterface {
             ..FrameOptions::default()
         };
         let socket = FrameSocket::open(interface, &options)?;
-        let carries_fd = socket.look().is_ok_and(|found| found.carries_fd());
+        let carries_fd = socket.query_state().is_ok_and(|found| found.carries_fd());
         Ok(Self {
             socket,
             controller: controller(fd && carries_fd),
@@ -107,7 +107,7 @@ impl OnInterface {
         // enough.
         let due = came & 1 << TICK != 0 && now.saturating_add(LOOK / 2) >= self.look_at;
         if due || now >= self.look_at {
-            self.look(now);
+            self.check_interface(now);
         }
         let done = work(&mut self.controller, now);
         self.offer(now);
@@ -130,7 +130,7 @@ impl OnInterface {
             } else if let Some(sent) = flying.take_if(|flying| own && is(&flying.frame, &frame)) {
                 controller.sent(&sent, now);
             } else if let Some(frame) = Frame::from_view(frame) {
-                controller.heard(&frame, now);
+                controller.deliver(&frame, now);
             }
         };
         // The descriptor stays readable as long as there is more, and the next turn is soon enough
@@ -155,10 +155,10 @@ impl OnInterface {
 
     /// Checks the state of the interface. Error states come by error frames, and are left
     /// unchanged.
-    fn look(&mut self, now: Nanos) {
+    fn check_interface(&mut self, now: Nanos) {
         self.look_at = now.saturating_add(LOOK);
         let before = self.controller.state();
-        let state = match self.socket.look() {
+        let state = match self.socket.query_state() {
             Ok(found) if found.is_usable() && before.is_some_and(ErrorState::is_on_bus) => before,
             Ok(found) if found.is_usable() => Some(ErrorState::Active),
             Ok(found) if found.up => Some(ErrorState::BusOff),
@@ -185,7 +185,7 @@ impl OnInterface {
                 self.again_at = Some(now.saturating_add(AGAIN));
             }
             Err(_) => {
-                self.look(now);
+                self.check_interface(now);
                 self.again_at = Some(now.saturating_add(AGAIN));
             }
         }

@@ -148,7 +148,7 @@ impl ControllerRegistry {
         let vf = u8::try_from(number).ok().filter(|vf| *vf < MOST_FUNCTIONS);
         let vf = vf.ok_or_else(|| {
             fail(format!(
-                "{MOST_FUNCTIONS} machines share controller `{name}`, which is the most"
+                "{MOST_FUNCTIONS} machines, the maximum, share controller `{name}` already"
             ))
         })?;
         if known.is_none() {

@@ -4,20 +4,23 @@
 use super::on_interface::OnInterface;
 use super::registry::{ControllerPlace, MOST_FUNCTIONS, registry};
 use crate::embedded::{BusSettings, join, world};
-use crate::kind::{FramePassage, PortKind, PortSettings};
+use crate::kind::{FramePassage, PortSettings, port_kind};
 use crate::socketcan::{self, SocketCanSettings};
 use crate::{Halves, PortError, PortOpener};
 use bus::NodeConfig;
 use config::{Diagnostics, KeySpec, TomlTable};
 use frame::Kind;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use vcontroller::{ControllerConfig, VirtualController};
 
-/// The kind of controllers that machines share.
-#[derive(Clone, Copy, Debug)]
-pub struct SharedControllers;
+port_kind! {
+    /// The kind of controllers that machines share.
+    SharedControllers = "controller", keys(), ControllerSettings::parse;
 
-const KEYWORD: &str = "controller";
+    fn table(&self) -> &'static str {
+        "controllers"
+    }
+}
 
 /// Number of frames that one machine can have waiting for the bus: the capacity of its transmit
 /// queue in QEMU, so that all of them take part in the order by priority.
@@ -25,36 +28,13 @@ const QUEUE: usize = 64;
 /// Number of frames that can wait until one machine takes them.
 const FIFO: usize = 256;
 
-impl PortKind for SharedControllers {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        // With `interface`, the keys of an interface; else those of a bus.
-        let mut keys = socketcan::keys();
-        let known: Vec<_> = keys.iter().map(|key| key.name).collect();
-        let bus = BusSettings::key_specs();
-        keys.extend(bus.into_iter().filter(|key| !known.contains(&key.name)));
-        Some(keys)
-    }
-
-    fn table(&self) -> &'static str {
-        "controllers"
-    }
-
-    fn parse(
-        &self,
-        port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(if table.has("interface") {
-            ControllerSettings::Interface(SocketCanSettings::parse(port, table, found))
-        } else {
-            ControllerSettings::Bus(BusSettings::parse(port, table, found))
-        })
-    }
+/// With `interface`, the keys of an interface; else those of a bus.
+fn keys() -> Vec<KeySpec> {
+    let mut keys = socketcan::keys();
+    let known: Vec<_> = keys.iter().map(|key| key.name).collect();
+    let bus = BusSettings::key_specs();
+    keys.extend(bus.into_iter().filter(|key| !known.contains(&key.name)));
+    keys
 }
 
 /// The settings of a controller, by the medium that it is on.
@@ -64,6 +44,16 @@ pub enum ControllerSettings {
     Bus(BusSettings),
     /// A Linux CAN interface.
     Interface(SocketCanSettings),
+}
+
+impl ControllerSettings {
+    fn parse(port: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
+        if table.has("interface") {
+            Self::Interface(SocketCanSettings::parse(port, table, found))
+        } else {
+            Self::Bus(BusSettings::parse(port, table, found))
+        }
+    }
 }
 
 fn controller(fd: bool) -> VirtualController {

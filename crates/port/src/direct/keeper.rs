@@ -149,7 +149,7 @@ fn saved(name: &str) -> Option<CardInterface> {
     let (_, channel) = PciDevice::find(name).ok()?;
     Some(CardInterface {
         channel: channel.unwrap_or(0),
-        saved: SavedSettings::of(name).ok()?,
+        saved: SavedSettings::read(name).ok()?,
     })
 }
 
@@ -166,8 +166,8 @@ pub fn run(
 ) -> Result<(), String> {
     linux::signals::ignore_termination();
     let mut stdout = std::io::stdout();
-    let said = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
-    if said.is_ok() {
+    let announced = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
+    if announced.is_ok() {
         let mut rest = Vec::new();
         let _ = std::io::stdin().read_to_end(&mut rest);
     }

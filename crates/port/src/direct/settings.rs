@@ -4,38 +4,18 @@ use super::backend::{BackendError, BackendOptions, FoundBackend};
 use super::find::find;
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::keys::{SLOW_DATA_PHASE, queue, restart, sample_point};
-use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
 use crate::{AtStart, Halves, PortError, PortOpener};
-use config::{CheckText, Diagnostics, KeySpec, TomlTable, read};
+use config::{CheckText, Diagnostics, TomlTable, read};
 use controller::driven::{DrivenPort, DrivenRules};
 use controller::timing::usual_sample_point;
 use controller::{BitTiming, StartMode, TimingLimits};
 use frame::{Kind, Nanos};
 use std::sync::Arc;
 
-/// The kind of controllers that are driven from user space.
-#[derive(Clone, Copy, Debug)]
-pub struct DirectPorts;
-
-const KEYWORD: &str = "direct";
-
-impl PortKind for DirectPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(DirectSettings::key_specs())
-    }
-
-    fn parse(
-        &self,
-        port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(DirectSettings::parse(port, table, found))
-    }
+port_kind! {
+    /// The kind of controllers that are driven from user space.
+    DirectPorts = "direct", DirectSettings::key_specs(), DirectSettings::parse;
 }
 
 /// The way in which the controller is watched.
@@ -72,50 +52,52 @@ config::settings! {
     /// The settings of a controller driven from user space.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct DirectSettings(port: &str) {
-        /// Which card: by the name of one of its network interfaces, or by its address (`lspci
-        /// -D`). Network interfaces of this network namespace only. `/dev/bitcan-NAME` is a mapped
-        /// controller of [kmod/bitcan](../kmod/bitcan/README.md#mapped-controllers).
+        /// The card: the name of one of its network interfaces (in this network namespace), or its
+        /// address (`lspci -D`). `/dev/bitcan-NAME` is a mapped controller of
+        /// [kmod/bitcan](../kmod/bitcan/README.md#mapped-controllers).
         pub device: String = port.to_owned() => read::text(),
             value "interface, PCI address, `/dev/bitcan-NAME`", default "the port's name",
             check "controller {}",
             not "interface" "card" "address" "iface" "dev" "pci";
-        /// Which controller of a card that has several.
+        /// The number of the controller, for a card that has several.
         pub channel: Option<u8> = None => read::integer(0..=7u8), default "the interface's, else 0",
             check ", channel {}";
-        /// The nominal bit rate. It is met exactly; if the controller cannot do so, the start fails
-        /// and names the nearest bit rates that the controller can do.
+        /// The nominal bit rate. If the controller cannot have exactly this bit rate, the start
+        /// fails and the error lists the nearest possible ones.
         ///
         /// In bit/s.
         pub bitrate: u32 = 500_000 => read::bitrate(), default "`\"500k\"`",
             check ", driven directly at {} bit/s",
             not "rate" "speed" "baud" "baudrate";
-        /// Where in the bit the bus is sampled; the nearest possible is taken. By default 0.875 up
-        /// to 500 kbit/s, 0.8 up to 800 kbit/s, 0.75 above.
+        /// The sample point as a part of the bit; the controller uses the nearest possible one.
+        /// Default: 0.875 up to 500 kbit/s, 0.8 up to 800 kbit/s, 0.75 above.
         ///
         /// In thousandths of a bit.
         pub sample_point: Option<u32> = None => sample_point(), default "by bit rate",
             not "samplepoint" "sp";
-        /// The bit rate of the data phase. With it, the port takes and sends FD frames; without it,
-        /// the controller is classic.
+        /// The bit rate of the data phase. With it, the port receives and sends FD frames; without
+        /// it, only classic frames.
         ///
         /// In bit/s.
         pub data_bitrate: Option<u32> = None => read::bitrate(), check ", FD at {} bit/s",
             not "dbitrate" "fd_bitrate" "data_rate" "data_speed";
         /// The same as `sample_point`, for the data phase.
         pub data_sample_point: Option<u32> = None => sample_point(), default "by bit rate";
-        /// `"poll"`: the controller is asked without a pause. This is the fastest way, and takes a
-        /// whole processor. `"interrupt"`: the gateway sleeps until the card interrupts.
+        /// `"poll"`: the gateway polls the controller without a pause, which has the lowest latency
+        /// and occupies a whole processor. `"interrupt"`: the gateway sleeps until the card raises
+        /// an interrupt.
         pub mode: DriveMode = DriveMode::Poll => read::words(&DRIVES), default "`\"poll\"`",
             check ", {}";
         /// The controller sends nothing, not even acknowledgements. Frames for this port are
         /// refused as unsupported.
         pub listen_only: bool = false => read::boolean(), check ", listens only",
             not "silent" "passive";
-        /// Each frame is tried once. If arbitration or the frame is lost, the frame counts as lost.
+        /// The controller tries each frame once. A frame that loses arbitration or meets an error
+        /// counts as lost.
         pub one_shot: bool = false => read::boolean(), check ", tries each frame once",
             not "oneshot" "single_shot";
-        /// The time from bus-off to the restart. Then the controller waits for 128 times 11
-        /// recessive bits, as ISO 11898-1 demands.
+        /// The time from bus-off to the restart. The controller then waits for 128 times 11
+        /// recessive bits, as ISO 11898-1 requires.
         ///
         /// In ns; `None`: never.
         pub restart: Option<Nanos> = Some(RESTART) => restart(), default "`\"100ms\"`",

@@ -3,38 +3,19 @@
 use super::join::join;
 use super::world::BusWorld;
 use crate::keys::{SLOW_DATA_PHASE, queue};
-use crate::kind::{FramePassage, LONGEST_NAME, PlacedPort, PortKind, PortSettings};
+use crate::kind::{FramePassage, LONGEST_NAME, PlacedPort, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener, QueueSize, SourcePace};
 use bus::{BusConfig, NodeConfig};
-use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape, read};
+use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos, dlc};
 use std::collections::HashMap;
-use std::sync::Arc;
 
-/// The kind of nodes on buses of the embedded bus model.
-#[derive(Clone, Copy, Debug)]
-pub struct EmbeddedBus;
-
-impl PortKind for EmbeddedBus {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(BusSettings::key_specs())
-    }
+port_kind! {
+    /// The kind of nodes on buses of the embedded bus model.
+    EmbeddedBus = "bus", BusSettings::key_specs(), BusSettings::parse;
 
     fn has_transmit_queue(&self) -> bool {
         true
-    }
-
-    fn parse(
-        &self,
-        port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(BusSettings::parse(port, table, found))
     }
 
     fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
@@ -47,7 +28,7 @@ impl PortKind for EmbeddedBus {
             let (other, first) = *buses.entry(bus).or_insert((port.name, settings));
             if (first.bitrate, first.data_bitrate) != (settings.bitrate, settings.data_bitrate) {
                 let message = format!(
-                    "ports `{other}` and `{}` share bus `{bus}` and do not agree on its bit rate",
+                    "ports `{other}` and `{}` share bus `{bus}` and have different bit rates",
                     port.name
                 );
                 let hint = "give both the same `bitrate` and `data_bitrate`";
@@ -56,8 +37,6 @@ impl PortKind for EmbeddedBus {
         }
     }
 }
-
-const KEYWORD: &str = "bus";
 
 /// The lowest nominal bit rate, bits per second; lower values are most likely a wrong unit.
 const LOWEST: u32 = 5_000;
@@ -88,9 +67,11 @@ config::settings! {
         /// In bit/s. All ports on a bus agree on it.
         pub data_bitrate: Option<u32> = None => within(LOWEST, HIGHEST_DATA), value "up to 8M",
             not "dbitrate" "fd_bitrate" "data_rate" "data_speed";
-        /// Number of frames that wait for a mailbox. 10 is Linux's default for a CAN interface.
+        /// The number of frames that can wait for a mailbox. 10 is Linux's default for a CAN
+        /// interface.
         pub queue: u32 = 10 => queue(), not "txqueuelen" "queue_length" "queue_size";
-        /// Number of transmit mailboxes. The frame with the highest priority is sent first.
+        /// The number of transmit mailboxes. Of the frames in them, the one with the highest
+        /// priority is sent first.
         ///
         /// The MSCAN controllers of the papers have 3.
         pub mailboxes: u8 = 3 => read::integer(1..=32u8),

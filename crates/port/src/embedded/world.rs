@@ -407,7 +407,7 @@ impl BusSlot {
             }
             observer(index, event);
             for (n, shared) in self.shared.iter().enumerate() {
-                let what = ControllerEvent::of(event, lock(shared).node);
+                let what = ControllerEvent::from_event(event, lock(shared).node);
                 happened.extend(what.map(|what| (n, what)));
             }
         });

@@ -42,7 +42,7 @@ pub(super) struct NextDue {
 
 impl NextDue {
     /// Makes one whose time begins at this origin.
-    pub(super) fn of(origin: Option<Arc<TimeOrigin>>) -> Self {
+    pub(super) fn new(origin: Option<Arc<TimeOrigin>>) -> Self {
         Self {
             origin,
             ..Self::default()
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_out_of_order_delays_nobody() {
+    fn a_frame_out_of_order_delays_no_other() {
         let stamps = [5_000, 5_100, 5_050, 5_200];
         assert_eq!(
             dues(&stamps, ReplaySpeed::Original),

@@ -89,7 +89,7 @@ impl OutputPlace {
     }
 
     /// Returns the file to write from now on, if the present one is gone, and its length in bytes.
-    fn look(&mut self, file: &File, now: Nanos) -> Option<(File, u64)> {
+    fn check_file(&mut self, file: &File, now: Nanos) -> Option<(File, u64)> {
         if now < self.look_at {
             return None;
         }
@@ -132,12 +132,13 @@ impl OutputPlace {
         let path = self.path.display();
         match (&self.why, self.gone) {
             (Some(why), _) => Some(format!(
-                "{path} was removed or moved away by another program, and no new one can be made ({why}): the log \
-                 continues in the removed one"
+                "another program removed or moved {path}, and a new file cannot be created \
+                 ({why}): the log continues in the removed one"
             )),
             (None, 0) => None,
             (None, gone) => Some(format!(
-                "{path} was removed or moved away by another program, {gone} times: the log went on in a new file there"
+                "another program removed or moved {path} {gone} times: the log continued in a new \
+                 file of this name"
             )),
         }
     }
@@ -185,7 +186,7 @@ impl LogOutput {
                 let mut piece = bytes;
                 if at_line
                     && let Some(place) = place
-                    && let Some((new, len)) = place.look(file, now)
+                    && let Some((new, len)) = place.check_file(file, now)
                 {
                     *file = new;
                     *torn = false;
@@ -295,7 +296,7 @@ impl LogOutput {
                 lonely: true,
                 ..
             } => Some(format!(
-                "{} is a named pipe that no program reads: frames for it wait until one does",
+                "{} is a named pipe that no program reads yet: frames for it wait",
                 path.display()
             )),
             Self::Stream(_) | Self::NamedPipe { .. } => None,

@@ -26,19 +26,19 @@ config::settings! {
     /// The rules for when a log continues in a new file, and how many old ones are kept.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct RotationRule {
-        /// A file has at most this size: `65536`, `"100M"` (powers of 1000) or `"1GiB"` (powers of
+        /// The maximum size of a file: `65536`, `"100M"` (powers of 1000) or `"1GiB"` (powers of
         /// 1024).
         ///
         /// In bytes; a single line that is longer has a file of its own.
         pub size: Option<u64> = None => by(|| ValueShape::Size, size),
             value "4096 bytes to 1024 GiB";
-        /// A file has the frames of at most this time, by the gateway's clock. The time begins with
-        /// the first frame that is written to the file.
+        /// The maximum duration of a file by the gateway's clock, from the first frame that is
+        /// written to it.
         ///
         /// In ns.
         pub every: Option<Nanos> = None => by(|| ValueShape::Duration, every),
             value "`\"1s\"` to `\"8784h\"`";
-        /// This many old files are kept; older ones are removed.
+        /// The number of old files to keep; the oldest ones are removed.
         pub keep: Option<u32> = None => read::integer(1..=999_999u32), default "all";
     }
 }

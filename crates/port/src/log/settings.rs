@@ -7,43 +7,23 @@ use super::sink::{LogSink, SinkConfig};
 use super::source::LogSource;
 use super::source_config::{OnFull, SourceConfig};
 use super::target::{self, BegunFiles, FileBegin, OpenMode};
-use crate::kind::{FileOrStream, PortKind, PortSettings};
+use crate::kind::{FileOrStream, PortSettings, port_kind};
 use crate::{
     Halves, NullReceiver, NullTransmitter, PollReceive, PollTransmit, PortError, PortOpener,
     SourcePace,
 };
 use config::read::{self, by};
-use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
+use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape};
 use frame::{FrameBuf, Nanos};
 use logs::{FileFormat, InterfaceName, LogError, LogReader};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The kind of ports that read or write logs.
-#[derive(Clone, Copy, Debug)]
-pub struct LogPorts;
-
-impl PortKind for LogPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(LogSettings::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(LogSettings::parse(table, found))
-    }
+port_kind! {
+    /// The kind of ports that read or write logs.
+    LogPorts = "log", LogSettings::key_specs(), |_, table, found| LogSettings::parse(table, found);
 }
-
-const KEYWORD: &str = "log";
 
 config::settings! {
     /// The settings of a log as source, sink or both.
@@ -56,37 +36,36 @@ config::settings! {
             value "file, `\"-\"`", default "none",
             not "file" "path" "input" "in" "source" "replay" "filename"
                 => "To write a log: `write = \"FILE\"`";
-        /// Where frames go. `-` is standard output. A file is emptied when the start has succeeded,
-        /// and continued after a reload. A start that fails changes no file.
+        /// Where frames go. `-` is standard output. A successful start empties the file, and a
+        /// reload continues it. A start that fails changes no file.
         pub write: Option<FileOrStream> = None => stream(),
             value "file, `\"-\"`", default "none",
             not "output" "out" "destination" "record";
-        /// The file is continued where an earlier run ended. If its last line is incomplete, the
-        /// first new frame begins on a line of its own.
+        /// Frames are added to the file of an earlier run. If its last line is incomplete, the
+        /// first new frame begins a new line.
         pub append: bool = false => read::boolean();
-        /// When the log continues in a new file; see below.
+        /// The rule for starting a new file; see below.
         pub rotate: Option<RotationRule> = None
             => read::table(RotationRule::key_specs, RotationRule::parse), default "none";
-        /// The format of what is read; [the list](files.md#log-files).
+        /// The format of the file in `read`, from [the list](files.md#log-files).
         pub format: Option<FileFormat> = None => read::words(&FileFormat::NAMES),
             default "by the log's beginning";
-        /// Only lines of this interface are read, and written lines have this name. Without it,
-        /// written lines have the port's name.
+        /// Only lines of this interface are read. Written lines have this name, or the port's name
+        /// by default.
         pub interface: Option<String> = None => by(|| ValueShape::Text, interface),
             value "name", default "all lines", not "channel" "device" "dev" "iface";
-        /// How fast the log is read: with its own gaps, as fast as possible, or with the gaps
-        /// divided by a factor from 0.000001 to 1000000.
+        /// How fast the log is read: in its own time, as fast as possible, or at a multiple
+        /// (0.000001 to 1000000) of its own speed.
         pub pace: ReplaySpeed = ReplaySpeed::Original => by(paces, pace),
             value "`\"original\"`, `\"fast\"`, factor", default "`\"original\"`",
             not "speed" "timing" "realtime" "real_time" => "It is \"original\" or \"fast\"";
-        /// What happens to frames that are read while the queue of a destination is full. `"wait"`:
-        /// the log waits until there is room, so no frame is refused. If the log's own timing
-        /// cannot be kept because of this, the frames follow as fast as there is room, and the
-        /// summary reports how late they were. `"refuse"`: the timing is kept; frames without room
-        /// are refused and counted.
+        /// What happens when the queue of a destination is full. `"wait"`: the log waits, so no
+        /// frame is refused; frames that are late for this reason follow as fast as possible, and
+        /// the summary reports how late they were. `"refuse"`: the log keeps its own time, and
+        /// frames without room are refused and counted.
         pub on_full: OnFull = OnFull::Wait => read::words(&ON_FULL), default "`\"wait\"`";
-        /// Where the log's time begins: with that of other logs of the same clock, or with this
-        /// port's first frame; see below.
+        /// When the replay begins: together with other logs of the same clock, or with this port's
+        /// first frame; see below.
         pub origin: LogOrigin = LogOrigin::Shared => read::words(&ORIGINS), default "`\"shared\"`";
     }
 }
@@ -134,9 +113,9 @@ impl LogSettings {
         }
         for (key, about) in [
             ("pace", "`pace` is the speed at which a log is read"),
-            ("format", "`format` is about a log that is read"),
-            ("on_full", "`on_full` is about frames that are read"),
-            ("origin", "`origin` is about a log that is read"),
+            ("format", "`format` is for a log that is read"),
+            ("on_full", "`on_full` is for a log that is read"),
+            ("origin", "`origin` is for a log that is read"),
         ] {
             if !reads && let Some(value) = table.get(key) {
                 let message = format!("{about}, and nothing is read here");
@@ -147,7 +126,7 @@ impl LogSettings {
             Some(FileOrStream::Standard) => {
                 Some("this is for a file, and standard output is not a file")
             }
-            None if !writes => Some("this is for a log that is written, and none is written here"),
+            None if !writes => Some("this is for a log that is written, and this port writes none"),
             // An error in `write` has been reported already.
             Some(FileOrStream::File(_)) | None => None,
         };
@@ -212,7 +191,7 @@ impl LogSettings {
             .ok()
             .filter(std::fs::Metadata::is_file)?;
         let file = File::open(path).ok()?;
-        let first = first_stamp(LogReader::new(file, "").of(self.format))?;
+        let first = first_stamp(LogReader::new(file, "").with_format(self.format))?;
         let origins = opener.shared(OriginSet::default).clone();
         opener.at_start(OriginClose(origins.clone()));
         Some((origins.join(&meta, first), first))
@@ -257,8 +236,8 @@ impl PortSettings for LogSettings {
         if let Some(stream) = &self.read {
             let pace = match self.pace {
                 ReplaySpeed::Original => "with its own timing".to_owned(),
-                ReplaySpeed::Fast => "as fast as it is taken".to_owned(),
-                ReplaySpeed::Scaled(factor) => format!("{factor} times as fast as it was"),
+                ReplaySpeed::Fast => "as fast as possible".to_owned(),
+                ReplaySpeed::Scaled(factor) => format!("at {factor} times its own speed"),
             };
             let full = match self.on_full {
                 OnFull::Wait => "",
@@ -362,7 +341,7 @@ fn interface(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
     let name = value.string(found)?.value;
     if name.is_empty() || name.contains(char::is_whitespace) {
         value.wrong(
-            "an interface in a log has a name without white space",
+            "the name of an interface in a log has no white space",
             "",
             found,
         );
@@ -384,7 +363,7 @@ fn pace(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<ReplaySpeed> {
     }
     let factor = value.number(found)?.value;
     if !SourcePace::SPEEDS.contains(&factor) {
-        let hint = "2.0 is twice as fast, 0.5 half as fast, \"fast\" does not wait at all";
+        let hint = "2.0 is twice as fast, 0.5 half as fast, \"fast\" does not wait";
         value.wrong("a pace is from 0.000001 to 1000000", hint, found);
         return None;
     }

@@ -234,7 +234,8 @@ impl Transmit for LogSink {
                         format!("no room left for {}: {lost} frames are lost", self.name)
                     }
                     io::ErrorKind::FileTooLarge => format!(
-                        "no file may be larger (`ulimit -f`), so cannot write {}: {lost} frames are lost",
+                        "{} has reached the maximum file size (`ulimit -f`): {lost} frames are \
+                         lost",
                         self.name
                     ),
                     io::ErrorKind::BrokenPipe => {
@@ -305,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_line_is_longer_than_said() {
+    fn no_line_is_longer_than_reported() {
         use frame::{CanId, FrameBuf, Header, Kind, XlFields};
         let mut xl = FrameBuf::new();
         let header = Header::new(Kind::Xl, CanId::from_raw(0x7FF), 2048).unwrap();

@@ -120,13 +120,12 @@ impl LogSource {
             && !SourcePace::SPEEDS.contains(&speed)
         {
             let (low, high) = (SourcePace::SPEEDS.start(), SourcePace::SPEEDS.end());
-            let what =
-                format!("a log cannot be replayed {speed} times as fast: choose {low} to {high}");
+            let what = format!("`pace` cannot be {speed}: choose {low} to {high}");
             return Err(wrong(what, None));
         }
         let kind = file
             .metadata()
-            .map_err(|e| wrong(format!("cannot look at {name}"), Some(e)))?
+            .map_err(|e| wrong(format!("cannot get the type of {name}"), Some(e)))?
             .file_type();
         if kind.is_dir() {
             return Err(wrong(
@@ -134,9 +133,12 @@ impl LogSource {
                 None,
             ));
         }
-        let own = file
-            .try_clone()
-            .map_err(|e| wrong(format!("cannot look at {name}"), Some(e)))?;
+        let own = file.try_clone().map_err(|e| {
+            wrong(
+                format!("cannot duplicate the descriptor of {name}"),
+                Some(e),
+            )
+        })?;
         let input: Box<dyn Read + Send> = if kind.is_file() {
             Box::new(UnpackedInput::new(own))
         } else {
@@ -273,7 +275,7 @@ impl LogSource {
 
     /// Lets time begin at the origin that it shares with other ports.
     pub(super) fn with_origin(mut self, origin: Option<Arc<TimeOrigin>>, first: Nanos) -> Self {
-        self.due = NextDue::of(origin);
+        self.due = NextDue::new(origin);
         self.first = first;
         self
     }
@@ -389,22 +391,22 @@ impl Receive for LogSource {
         let behind = self.due.behind(self.first);
         if behind >= WORTH_SAYING {
             out.push(format!(
-                "{} begins {:.1} s after another log of the same time, and is replayed so \
-                 (origin = \"own\": at once)",
+                "{} begins {:.1} s after another log with the same clock, and its replay keeps \
+                 this distance (`origin = \"own\"` starts it at once)",
                 self.name,
                 behind as f64 / 1e9
             ));
         }
         if self.unopened {
             out.push(format!(
-                "{} is a named pipe that no program writes: waiting for one that does",
+                "{} is a named pipe that no program writes to yet: waiting for one",
                 self.name
             ));
         }
         if self.latest >= WORTH_SAYING {
             out.push(format!(
-                "{}: frames came up to {:.1} s later than the log's own timing, because \
-                 destinations had no room or this machine had no time",
+                "{}: frames were up to {:.1} s late, because destinations had no room or this \
+                 machine was busy",
                 self.name,
                 self.latest as f64 / 1e9
             ));

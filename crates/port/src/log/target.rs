@@ -108,7 +108,7 @@ pub(super) fn open(path: &Path, how: OpenMode) -> io::Result<(LogOutput, Option<
     }
     let (file, created) = match fs::metadata(path) {
         Ok(meta) if how.rotate.is_some() && (!meta.is_file() || is_standard_output(&meta)) => {
-            let why = "`rotate` is for a regular file of our own: leave it out";
+            let why = "`rotate` needs a regular file: leave it out";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         Ok(meta) if is_standard_output(&meta) => return Ok((standard_output()?, None)),

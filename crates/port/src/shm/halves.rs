@@ -60,7 +60,7 @@ impl ShmState {
     }
 
     /// Checks the memory, the doorbell, and the state of the other side.
-    fn look(&mut self, now: Nanos) {
+    fn watch_peer(&mut self, now: Nanos) {
         let in_use = self.link_of() == LinkState::Up;
         if let Some(got) = self.attached.take(now, in_use) {
             self.begin(got, now);
@@ -71,7 +71,7 @@ impl ShmState {
         };
         let foreign = rings.link() == PeerLink::Foreign;
         // A side that has just come may not have noticed this one yet.
-        if rings.look(now) {
+        if rings.watch_peer(now) {
             self.attached.ring();
         }
         if !foreign && rings.link() == PeerLink::Foreign {
@@ -177,7 +177,7 @@ impl Receive for ShmReceive {
         let (more, news, ended) = {
             // Frames are copied out under the lock, because `take` may transmit to this very port.
             let mut inner = self.shared.lock();
-            inner.look(now);
+            inner.watch_peer(now);
             let batch = &mut self.batch;
             let more = inner
                 .rings

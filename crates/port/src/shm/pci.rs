@@ -87,7 +87,7 @@ pub(super) struct ByPci {
     doorbell: PciDoorbell,
     side: Option<ShmSide>,
     /// True if an error was reported already.
-    said: bool,
+    reported: bool,
     /// Time of the next look; `None`: when the doorbell rings.
     at: Option<Nanos>,
     remarks: Vec<String>,
@@ -134,7 +134,7 @@ impl ByPci {
             registers,
             doorbell,
             side: None,
-            said: false,
+            reported: false,
             at: Some(0),
             remarks: Vec::new(),
             _lock: lock,
@@ -143,8 +143,8 @@ impl ByPci {
 }
 
 impl ByPci {
-    fn say(&mut self, what: String) -> Option<AttachedMemory> {
-        if !std::mem::replace(&mut self.said, true) {
+    fn remark(&mut self, what: String) -> Option<AttachedMemory> {
+        if !std::mem::replace(&mut self.reported, true) {
             self.remarks.push(what);
         }
         None
@@ -178,18 +178,18 @@ impl MemoryAttachment for ByPci {
         if position == u32::MAX {
             return None;
         }
-        let side = ShmSide::of(position.into());
+        let side = ShmSide::from_number(position.into());
         let memory = DeviceRegion::shared(&self.card, MEMORY);
         match (side, memory) {
             (Some(side), Ok(memory)) => {
                 self.side = Some(side);
                 Some(AttachedMemory { side, memory })
             }
-            (None, _) => self.say(format!(
+            (None, _) => self.remark(format!(
                 "{} is peer {position}: memory is shared by the peers 0 and 1 (`cangate shm` is such a server)",
                 self.card.address()
             )),
-            (_, Err(error)) => self.say(error.to_string()),
+            (_, Err(error)) => self.remark(error.to_string()),
         }
     }
 

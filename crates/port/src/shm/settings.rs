@@ -3,18 +3,16 @@
 use super::halves::halves;
 use super::pci::ByPci;
 use super::socket::BySocket;
-use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostics, KeySpec, TomlTable, read};
+use config::{Diagnostics, TomlTable, read};
 use frame::{Kind, Nanos};
 use std::path::PathBuf;
-use std::sync::Arc;
 
-/// The kind of ports in shared memory.
-#[derive(Clone, Copy, Debug)]
-pub struct ShmPorts;
-
-const KEYWORD: &str = "shm";
+port_kind! {
+    /// The kind of ports in shared memory.
+    ShmPorts = "shm", ShmKeys::key_specs(), |_, table, found| ShmSettings::parse(table, found);
+}
 
 /// Minimum of `poll`, the time between two looks, ns.
 const LEAST_POLL: Nanos = 1_000;
@@ -22,17 +20,16 @@ const LEAST_POLL: Nanos = 1_000;
 config::settings! {
     /// The keys of a port in shared memory.
     struct ShmKeys {
-        /// Between processes of one host, and to a machine from its host: where `cangate shm`
-        /// serves the memory. The port connects again and again: the order of starting does not
-        /// matter.
+        /// On the host: the socket at which `cangate shm` serves the memory. The port tries to
+        /// connect until it succeeds, so the programs can start in any order.
         socket: Option<String> = None => read::text(), value "path",
             not "path" "server" "chardev";
         /// Inside a virtual machine: the address of the device `ivshmem-doorbell` (`lspci -D -d
-        /// 1af4:1110`). A driver that has the device loses it.
+        /// 1af4:1110`). The port takes the device from its driver.
         device: Option<String> = None => read::text(), value "PCI address",
             not "pci" "address" "card";
-        /// With `device`: how often the port looks for frames. Without it, the doorbell wakes the
-        /// port; that needs the module `shmcan_uio`.
+        /// With `device`: the interval at which the port looks for frames. Without it, the doorbell
+        /// wakes the port, which needs the module `shmcan_uio`.
         poll: Option<Nanos> = None => read::duration(), value "duration, from `\"1us\"`",
             not "interval" "every" "period";
     }
@@ -60,34 +57,16 @@ pub struct ShmSettings {
     pub attach: AttachMode,
 }
 
-impl PortKind for ShmPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(ShmKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(ShmSettings::parse(table, found))
-    }
-}
-
 impl ShmSettings {
     fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         let keys = ShmKeys::read(table, found);
         if keys.poll.is_some_and(|every| every < LEAST_POLL) {
-            let hint = "use 1us or more; shorter intervals gain nothing here";
+            let hint = "use at least 1us: shorter intervals have no advantage";
             table.wrong("poll", "this interval is too short", hint, found);
         }
         if keys.socket.is_some() && keys.device.is_some() {
-            let message = "`socket` is for processes and `device` for virtual machines: a port has one of them";
+            let message = "`socket` is for processes and `device` for virtual machines: leave one \
+                           of them out";
             table.wrong("device", message, "leave one of them out", found);
         } else if keys.socket.is_some() && table.has("poll") {
             let hint = "leave it out: the doorbell wakes a process";
@@ -123,7 +102,7 @@ impl PortSettings for ShmSettings {
     fn exclusive(&self) -> Option<ExclusiveResource> {
         match &self.attach {
             AttachMode::Device { address, .. } => {
-                let hint = "one device is one side of a memory";
+                let hint = "one device is one side of a shared memory";
                 Some(ExclusiveResource::new(
                     format!("PCI device {address}"),
                     hint,
@@ -156,7 +135,7 @@ impl PortSettings for ShmSettings {
             AttachMode::Socket(path) => {
                 let attached = BySocket::new(path).map_err(|errno| PortError {
                     port: port.to_owned(),
-                    what: format!("{} cannot be waited for", path.display()),
+                    what: format!("cannot wait for {}", path.display()),
                     source: Some(errno.into()),
                 })?;
                 Ok(halves(Box::new(attached)))

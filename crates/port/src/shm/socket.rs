@@ -23,7 +23,7 @@ pub(super) struct BySocket {
     ended: bool,
     /// Time of the next attempt to connect.
     at: Nanos,
-    said: Option<LinkError>,
+    reported: Option<LinkError>,
     remarks: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl BySocket {
             given: false,
             ended: true,
             at: 0,
-            said: None,
+            reported: None,
             remarks: Vec::new(),
         })
     }
@@ -65,7 +65,7 @@ impl BySocket {
             error => format!("{path}: {error}"),
         };
         // The same message ten times a second is of no use to a user.
-        if self.said.replace(error) != Some(error) {
+        if self.reported.replace(error) != Some(error) {
             self.remarks.push(remark);
         }
     }
@@ -91,7 +91,7 @@ impl MemoryAttachment for BySocket {
         match SharedMapping::map(memory) {
             Ok(memory) => {
                 self.given = true;
-                self.said = None;
+                self.reported = None;
                 Some(AttachedMemory { side, memory })
             }
             Err(errno) => {

@@ -55,7 +55,7 @@ pub(super) struct ChoiceFacts {
 
 impl ChoiceFacts {
     /// Gets the facts from the kernel.
-    pub(super) fn of(interface: &str, transmit: Option<TransmitBy>) -> Self {
+    pub(super) fn gather(interface: &str, transmit: Option<TransmitBy>) -> Self {
         Self {
             no_ring: no_ring(interface, transmit),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
@@ -196,8 +196,11 @@ mod tests {
                 (receive, transmit),
                 "{choice:?}"
             );
-            let said = no_ring.is_none_or(|why| choice.why.contains(why));
-            assert!(said && choice.why.contains(what.word()), "{choice:?}");
+            let is_explained = no_ring.is_none_or(|why| choice.why.contains(why));
+            assert!(
+                is_explained && choice.why.contains(what.word()),
+                "{choice:?}"
+            );
         }
     }
 

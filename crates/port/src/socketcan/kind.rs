@@ -4,42 +4,20 @@ use super::config::{ReceiveBy, TransmitBy};
 use super::open::open_own;
 use super::own::OwnSetups;
 use super::settings::{SocketCanSettings, keys};
-use crate::kind::{FramePassage, PortKind, PortSettings};
+use crate::kind::{FramePassage, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener, QueueSize};
-use config::{Diagnostics, KeySpec, TomlTable};
 use frame::wire::BitRate;
 use frame::{Kind, dlc};
 use linux::link::NetLink;
-use std::sync::Arc;
 
-/// The kind of Linux CAN interfaces.
-#[derive(Clone, Copy, Debug)]
-pub struct SocketCan;
-
-impl PortKind for SocketCan {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(keys())
-    }
+port_kind! {
+    /// The kind of Linux CAN interfaces.
+    SocketCan = "socketcan", keys(), SocketCanSettings::parse;
 
     fn has_transmit_queue(&self) -> bool {
         true
     }
-
-    fn parse(
-        &self,
-        port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(SocketCanSettings::parse(port, table, found))
-    }
 }
-
-const KEYWORD: &str = "socketcan";
 
 impl PortSettings for SocketCanSettings {
     fn kind(&self) -> &'static str {
@@ -79,7 +57,9 @@ impl PortSettings for SocketCanSettings {
             may_be_absent: opener.awaits_interfaces(),
             ..self.clone()
         };
-        let own = opener.shared(OwnSetups::default).of(&self.interface);
+        let own = opener
+            .shared(OwnSetups::default)
+            .find_or_add(&self.interface);
         open_own(port, &settings, own)
     }
 

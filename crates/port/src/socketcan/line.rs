@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// The sockets of a port, attached to one interface.
 pub(super) trait SocketLine: Send + Sync {
     /// Returns the state of the interface; `NODEV` if there is none of this name.
-    fn look(&self) -> Result<InterfaceState, Errno>;
+    fn query_state(&self) -> Result<InterfaceState, Errno>;
     /// Returns whether the controller of this interface is bus-off; `None` if its driver does not
     /// report it.
     fn is_bus_off(&self, interface: &str) -> Option<bool> {
@@ -130,8 +130,8 @@ pub(super) fn drops_packets(kind: &str, echo: bool) -> bool {
 }
 
 impl SocketLine for PortSockets {
-    fn look(&self) -> Result<InterfaceState, Errno> {
-        self.raw.look()
+    fn query_state(&self) -> Result<InterfaceState, Errno> {
+        self.raw.query_state()
     }
 
     fn is_bus_off(&self, interface: &str) -> Option<bool> {
@@ -168,7 +168,7 @@ impl SocketLine for PortSockets {
         match setup.apply(interface, false) {
             Ok(applied) => {
                 if applied.before == PreviousState::Down
-                    && let Ok(there) = self.raw.look()
+                    && let Ok(there) = self.raw.query_state()
                 {
                     own.note(there.index);
                 }

@@ -52,8 +52,8 @@ pub(super) fn open_own(
     config: &SocketCanSettings,
     own: OwnSetup,
 ) -> Result<Halves, PortError> {
-    let opening = OpeningPort::begin(config, own).map_err(|p| p.of(port))?;
-    opening.finish(port).map_err(|p| p.of(port))
+    let opening = OpeningPort::begin(config, own).map_err(|p| p.into_error(port))?;
+    opening.finish(port).map_err(|p| p.into_error(port))
 }
 
 /// The sockets of a port that is being opened.
@@ -85,7 +85,7 @@ impl<'a> OpeningPort<'a> {
             echo: EchoMode::AsAsked,
             remarks: Vec::new(),
         };
-        match opening.raw.look() {
+        match opening.raw.query_state() {
             Err(Errno::NODEV) if config.may_be_absent => opening.warn_absent(),
             Ok(there) => opening.set_up_interface(there.index)?,
             // The error is reported when the socket is attached.
@@ -194,7 +194,7 @@ impl<'a> OpeningPort<'a> {
             .map_err(|errno| PortProblem::BusyPoll(errno, name.clone()))?;
         // Best effort: before Linux 5.11 there is no such option.
         let _ = socket::prefer_busy_poll(&self.raw);
-        if linux::bitcan::tell_napi(&self.raw, name).is_err() {
+        if linux::bitcan::set_napi(&self.raw, name).is_err() {
             self.remarks.push(format!(
                 "{name}: the kernel does not report to raw CAN sockets which controller to poll, so that \
                  `receive = \"read-busypoll\"` does the same as \"read-nonblock\" here"
@@ -259,7 +259,7 @@ impl<'a> OpeningPort<'a> {
         let links = NetLinks::now().unwrap_or_default();
         match links.get(name) {
             Some(link) if !drops_packets(&link.kind, link.echo) => Ok(()),
-            Some(_) if self.outlet.is_some() => Err(PortProblem::SentToNobody(name.clone())),
+            Some(_) if self.outlet.is_some() => Err(PortProblem::NoEcho(name.clone())),
             Some(_) => Err(PortProblem::OwnFrames(name.clone())),
             None => Ok(()),
         }

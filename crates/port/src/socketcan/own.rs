@@ -27,7 +27,7 @@ impl OwnSetup {
 pub(super) struct OwnSetups(HashMap<String, OwnSetup>);
 
 impl OwnSetups {
-    pub(super) fn of(&mut self, interface: &str) -> OwnSetup {
+    pub(super) fn find_or_add(&mut self, interface: &str) -> OwnSetup {
         self.0.entry(interface.to_owned()).or_default().clone()
     }
 }
@@ -39,13 +39,13 @@ mod tests {
     #[test]
     fn an_interface_is_known_by_its_number() {
         let mut all = OwnSetups::default();
-        assert!(!all.of("can0").is(0) && !all.of("can0").is(4));
-        all.of("can0").note(4);
-        assert!(all.of("can0").is(4));
+        assert!(!all.find_or_add("can0").is(0) && !all.find_or_add("can0").is(4));
+        all.find_or_add("can0").note(4);
+        assert!(all.find_or_add("can0").is(4));
         assert!(
-            !all.of("can0").is(7),
+            !all.find_or_add("can0").is(7),
             "it was unplugged, and is another one"
         );
-        assert!(!all.of("can1").is(4));
+        assert!(!all.find_or_add("can1").is(4));
     }
 }

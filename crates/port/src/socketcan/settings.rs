@@ -21,19 +21,19 @@ config::settings! {
     /// The settings of a Linux CAN interface.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct SocketCanSettings(port: &str) {
-        /// The interface. When the gateway starts, it can be absent or down: the gateway reports
-        /// that, and frames for it are undeliverable until it comes. It can come and go later.
+        /// The interface. It can be absent or down, at the start or later: the gateway reports
+        /// that, and frames for it are undeliverable until it is up.
         pub interface: String = port.to_owned() => by(|| ValueShape::Text, interface),
             value "up to 15 bytes", default "the port's name",
             not "channel" "device" "dev" "iface" "ifname" "netdev" "link" "can";
-        /// Receive and send FD frames, if the interface can.
+        /// Receive and send FD frames, if the interface supports them.
         pub fd: bool = true => read::boolean(),
             not "canfd" "can_fd" "fd_frames" "flexible_datarate";
-        /// Receive and send XL frames, if the kernel (6.1 and later) and the interface can, with
-        /// each `receive` and `transmit`.
+        /// Receive and send XL frames, if the kernel (6.1 and later) and the interface support
+        /// them, with any `receive` and `transmit`.
         pub xl: bool = false => read::boolean(), not "canxl" "can_xl" "xl_frames";
-        /// Number of frames that the port keeps while the interface's own queue is full. Further
-        /// frames are refused and counted.
+        /// The number of frames that the port keeps while the interface's own queue is full.
+        /// Further frames are refused and counted.
         pub queue: u32 = 128 => queue(),
             not "txqueuelen" "tx_queue_len" "queue_length" "queue_size";
         /// Size of the kernel's receive buffer for the gateway, in bytes (`SO_RCVBUF`), or of the
@@ -41,21 +41,20 @@ config::settings! {
         pub receive_buffer: Option<u32> = None => read::integer(4096..=1 << 30),
             default "the kernel's; 524288 for a ring",
             not "rcvbuf" "so_rcvbuf" "rx_buffer" "buffer";
-        /// Chooses `receive` and `transmit` by what this machine has. `cangate check` shows what is
-        /// chosen, and why. A `receive` or `transmit` that is given stays.
+        /// Chooses `receive` and `transmit`, unless they are given, to suit this machine. `cangate
+        /// check` shows the choice and the reason.
         pub optimise: Option<OptimiseFor> = None => read::words(&OptimiseFor::ALL), default "none",
             not "optimize" "optimise_for" "prefer" "mode";
-        /// How frames come in: [the guide](ways.md#which-way-to-receive-and-transmit) explains when
-        /// to use which way. With the three `read` ways, frames have no kernel time stamp.
-        /// `"io_uring"` needs Linux 6.0.
+        /// How the gateway receives frames; [Ways](ways.md#which-way-to-receive-and-transmit)
+        /// explains when to use which. With the three `read` ways, frames have no kernel time
+        /// stamp. `"io_uring"` needs Linux 6.0.
         pub receive: Option<ReceiveBy> = None => read::words(&ReceiveBy::ALL),
             default "`\"recvmmsg\"`", not "rx" "receive_by" "input";
-        /// How frames go out. Each way can be combined with each way to receive. `"io_uring"` needs
-        /// Linux 6.0.
+        /// How the gateway sends frames. Any `receive` and `transmit` can be combined. `"io_uring"`
+        /// needs Linux 6.0.
         pub transmit: Option<TransmitBy> = None => read::words(&TransmitBy::ALL),
             default "`\"sendmmsg\"`", not "tx" "send" "transmit_by" "output";
-        /// With `transmit = "ring"`: frames go straight to the driver, past the interface's queue
-        /// (`PACKET_QDISC_BYPASS`).
+        /// With `transmit = "ring"`: frames bypass the interface's queue (`PACKET_QDISC_BYPASS`).
         pub qdisc_bypass: bool = false => read::boolean(), check " past the interface's own queue",
             not "packet_qdisc_bypass" "bypass";
     }
@@ -84,25 +83,24 @@ config::settings! {
 config::settings! {
     /// The keys with which the port sets its interface up.
     struct SetupKeys {
-        /// The port sets the interface to this bit rate and switches it on (root, or
-        /// CAP_NET_ADMIN). An interface that is up with the same bit rates is taken as it is; with
-        /// others, the start fails. "The same" is within 1 %, because a controller's clock need not
-        /// divide evenly. Without `bitrate`, another program sets it up: `ip link set can0 up type
-        /// can bitrate 500000`.
+        /// The port sets this bit rate and switches the interface on (root, or CAP_NET_ADMIN). If
+        /// the interface is already up, its bit rates must be the same within 1 %, or the start
+        /// fails. Without `bitrate`, another program sets the interface up: `ip link set can0 up
+        /// type can bitrate 500000`.
         bitrate: Option<u32> = None => read::bitrate(),
             not "rate" "speed" "baud" "baudrate" "bit_rate";
-        /// Bit rate of the data phase. With it, FD is switched on.
+        /// The bit rate of the data phase. It switches FD on.
         data_bitrate: Option<u32> = None => read::bitrate(),
             not "dbitrate" "data_rate" "data_bit_rate";
-        /// Where in the bit the bus is sampled.
+        /// The sample point as a part of the bit.
         sample_point: Option<u32> = None => sample_point(), default "the kernel's",
             not "samplepoint" "sp";
         /// The same as `sample_point`, for the data phase.
         data_sample_point: Option<u32> = None => sample_point(), default "the kernel's",
             not "dsample_point" "dsp";
-        /// The time from bus-off to the restart, if the port sets the interface up. Drivers such as
-        /// slcan and gs_usb have no restart: the default is then left out, with a note at the
-        /// start; a `restart` that the file asks for is refused with the kernel's reason.
+        /// The time from bus-off to the restart, if the port sets the interface up. Some drivers
+        /// (slcan, gs_usb) cannot restart: then the start prints a note in place of the default,
+        /// and refuses a `restart` in the file with the kernel's reason.
         restart: Option<Option<Nanos>> = None => restart(), default "`\"100ms\"`",
             not "restart_ms" "recovery";
     }
@@ -145,7 +143,7 @@ impl SocketCanSettings {
     pub(super) fn ways(&self) -> WayChoice {
         match self.optimise {
             Some(what) => {
-                let facts = ChoiceFacts::of(&self.interface, self.transmit);
+                let facts = ChoiceFacts::gather(&self.interface, self.transmit);
                 choose(what, self.receive, self.transmit, &facts)
             }
             None => WayChoice {

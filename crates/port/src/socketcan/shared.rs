@@ -80,7 +80,7 @@ impl SharedSockets {
         filters: Vec<RawFilter>,
         may_be_absent: bool,
     ) -> Result<Self, Errno> {
-        let (link, state) = match line.look() {
+        let (link, state) = match line.query_state() {
             Err(Errno::NODEV) if may_be_absent => (InterfaceState::default(), SocketState::Gone),
             link => {
                 let link = link?;
@@ -248,7 +248,7 @@ impl SharedSockets {
         slow.pause = (slow.pause * 2).min(LONGEST);
         self.next_check
             .store(now.saturating_add(slow.pause), Relaxed);
-        let state = match self.line.look() {
+        let state = match self.line.query_state() {
             Ok(link) => self.take_up(&link, &mut slow),
             Err(_) => SocketState::Gone,
         };
@@ -271,9 +271,9 @@ impl SharedSockets {
                 return SocketState::Gone;
             }
             if link.index != slow.index
-                && let Some(said) = self.line.set_up()
+                && let Some(output) = self.line.set_up()
             {
-                self.alarm(slow, said);
+                self.alarm(slow, output);
             }
             let local = link.echo && self.line.is_local(&self.interface);
             self.local.store(local, Relaxed);
@@ -290,7 +290,12 @@ impl SharedSockets {
     /// Reports once for each interface that it has appeared and cannot be used, unless it has just
     /// gone again.
     fn report_unfit(&self, link: &InterfaceState, slow: &mut SlowState, why: Errno) {
-        if slow.unfit != link.index && self.line.look().is_ok_and(|now| now.index == link.index) {
+        if slow.unfit != link.index
+            && self
+                .line
+                .query_state()
+                .is_ok_and(|now| now.index == link.index)
+        {
             slow.unfit = link.index;
             let why = words(&OpenError::attach(&self.interface, why));
             self.alarm(

@@ -19,7 +19,7 @@ pub(super) enum PortProblem {
     /// Sent frames cannot be marked.
     Mark(Errno, String),
     /// A transmitting ring on an interface that drops what it sends.
-    SentToNobody(String),
+    NoEcho(String),
     /// A receiving ring that would receive the frames that the port sends.
     OwnFrames(String),
     /// No io_uring: the key that requests it, and the alternative value for the key.
@@ -36,13 +36,13 @@ impl PortProblem {
     }
 
     /// Returns the error of this port.
-    pub(super) fn of(self, port: &str) -> PortError {
+    pub(super) fn into_error(self, port: &str) -> PortError {
         let what = self.words();
         let source = match self {
             Self::Raw(error) => Some(error.source),
             Self::Ring(errno, _) | Self::BusyPoll(errno, _) | Self::Mark(errno, _) => Some(errno),
             Self::NoUring(error, ..) => Some(error.source),
-            Self::Setup(_) | Self::SentToNobody(_) | Self::OwnFrames(_) => None,
+            Self::Setup(_) | Self::NoEcho(_) | Self::OwnFrames(_) => None,
         };
         PortError {
             port: port.to_owned(),
@@ -56,8 +56,8 @@ impl PortProblem {
             Self::Raw(error) => words(error),
             Self::Setup(error) => error.to_string(),
             Self::Ring(Errno::PERM, name) => format!(
-                "a ring on {name} needs a packet socket, which is for root or CAP_NET_RAW: give the \
-                 program that capability, or use `receive = \"recvmmsg\"` and `transmit = \
+                "a ring on {name} needs a packet socket, which needs CAP_NET_RAW: run as root, \
+                 give the program that capability, or use `receive = \"recvmmsg\"` and `transmit = \
                  \"sendmmsg\"`, which need none"
             ),
             Self::Ring(Errno::AFNOSUPPORT, name) => format!(
@@ -70,8 +70,8 @@ impl PortProblem {
                  4.20 or later has it; use `receive = \"recvmmsg\"` and `transmit = \"sendmmsg\"`"
             ),
             Self::Ring(Errno::NOMEM, name) => format!(
-                "the kernel has no memory for a ring on {name}: make `receive_buffer` or `queue` \
-                 smaller"
+                "the kernel has not enough memory for a ring on {name}: make `receive_buffer` or \
+                 `queue` smaller"
             ),
             Self::Ring(_, name) => format!("cannot make a ring on {name}"),
             Self::BusyPoll(Errno::NOPROTOOPT, name) => format!(
@@ -79,22 +79,22 @@ impl PortProblem {
                  `receive = \"read-nonblock\"` on {name}"
             ),
             Self::BusyPoll(_, name) => format!(
-                "busy polling on {name} is for root or CAP_NET_ADMIN: give the program that \
+                "busy polling on {name} needs CAP_NET_ADMIN: run as root, give the program that \
                  capability, or use `receive = \"read-nonblock\"`"
             ),
             Self::Mark(_, name) => format!(
-                "a ring on {name} needs a mark on what the port sends (SO_MARK), which is for root \
-                 or CAP_NET_ADMIN: give the program that capability, or use `receive = \
-                 \"recvmmsg\"` and `transmit = \"sendmmsg\"`"
+                "a ring on {name} needs a mark on the frames that the port sends (SO_MARK), which \
+                 needs CAP_NET_ADMIN: run as root, give the program that capability, or use \
+                 `receive = \"recvmmsg\"` and `transmit = \"sendmmsg\"`"
             ),
-            Self::SentToNobody(name) => format!(
+            Self::NoEcho(name) => format!(
                 "{name} is a vcan, which drops what is sent from a ring (it does not echo by itself): \
                  use `transmit = \"sendmmsg\"`, or a vxcan, or load vcan with `modprobe vcan echo=1`"
             ),
             Self::OwnFrames(name) => format!(
-                "with `receive = \"ring\"`, the port would receive what it sends on {name}, a vcan: \
-                 before Linux 6.3, frames of raw sockets have no mark that identifies them; use `receive = \
-                 \"recvmmsg\"`, or a vxcan"
+                "with `receive = \"ring\"`, the port would receive what it sends on {name}, a \
+                 vcan: before Linux 6.3, a ring cannot recognize the port's own frames; use \
+                 `receive = \"recvmmsg\"`, or a vxcan"
             ),
             Self::NoUring(error, key, instead) => {
                 format!("`{key} = \"io_uring\"`: {error}; `{key} = \"{instead}\"` works everywhere")

@@ -198,9 +198,9 @@ impl FunctionState {
             n => format!("; {n} frames of the interface came too fast for this process"),
         };
         Some(format!(
-            "controller {name}: {} frames asked for = {} sent, {} refused by its rights, {} while it was down or not of \
-             its kind, {ended} given up, {waiting} waiting; {} heard = {} taken, {} lost (its queue was full), {} waiting \
-             or thrown away{late}",
+            "controller {name}: {} frames requested = {} sent, {} refused by its rights, {} \
+             refused while it was down or for their kind, {ended} given up, {waiting} waiting; {} \
+             received = {} read, {} lost (its queue was full), {} waiting or discarded{late}",
             c.requested,
             c.sent,
             c.not_permitted,

@@ -123,8 +123,8 @@ impl Receive for VirtioReceive {
             let mut inner = self.shared.lock();
             inner.device.work(now);
             let room = REMARKS.saturating_sub(inner.remarks.len());
-            let said = inner.device.remarks();
-            inner.remarks.extend(said.into_iter().take(room));
+            let remarks = inner.device.remarks();
+            inner.remarks.extend(remarks.into_iter().take(room));
             let room = REMARKS.saturating_sub(inner.alarms.len());
             let alarms = inner.device.alarms();
             inner.alarms.extend(alarms.into_iter().take(room));
@@ -175,7 +175,7 @@ impl Receive for VirtioReceive {
         for taken in self.batch.drain(..) {
             inner.device.finish(taken.ticket, true);
         }
-        let armed = inner.device.tell();
+        let armed = inner.device.notify_and_arm();
         let waits =
             !inner.held.is_empty() || inner.function.as_ref().is_some_and(SharedFunction::holds);
         Ok(RxReport {
@@ -280,7 +280,7 @@ impl Transmit for VirtioTransmit {
         for _ in 0..TRIES {
             sent += inner.give().0;
             // Continue only if buffers came while the driver was asked to notify of them.
-            if !inner.device.tell_given() || inner.held.is_empty() {
+            if !inner.device.notify_driver() || inner.held.is_empty() {
                 break;
             }
         }

@@ -4,10 +4,10 @@ use super::function::FunctionState;
 use super::halves::halves;
 use crate::controllers::{RightsText, identifiers, registry};
 use crate::keys::queue;
-use crate::kind::{ExclusiveResource, FramePassage, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener};
 use ::virtio::{DeviceOptions, VirtioDevice};
-use config::{Diagnostics, KeySpec, TomlTable, read};
+use config::{Diagnostics, TomlTable, read};
 use frame::{Kind, Nanos};
 use linux::EventSet;
 use std::io;
@@ -15,11 +15,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use vcontroller::{BudgetUnit, FunctionRights, IdRule, SendBudget};
 
-/// The kind of virtual machines, by the virtio CAN device.
-#[derive(Clone, Copy, Debug)]
-pub struct VirtioPorts;
-
-const KEYWORD: &str = "virtio";
+port_kind! {
+    /// The kind of virtual machines, by the virtio CAN device.
+    VirtioPorts = "virtio", [VirtioKeys::key_specs(), ShareKeys::key_specs()].concat(), |_, table, found| VirtioSettings::parse(table, found);
+}
 
 config::settings! {
     /// The keys of a port to a virtual machine.
@@ -29,21 +28,21 @@ config::settings! {
         socket: String = String::new() => read::text(), value "path", default "required",
             needed "add `socket = \"/run/cangate/vm1.sock\"`, to which the machine's monitor connects",
             not "path" "chardev" "socket_path" "interface";
-        /// The monitor listens at the socket (QEMU: `server=on,wait=on`), and the port connects,
-        /// again and again: the order of starting does not matter. Otherwise the port listens.
+        /// `true`: the monitor listens at the socket (QEMU: `server=on,wait=on`), and the port
+        /// tries to connect until it succeeds, so both can start in any order. `false`: the port
+        /// listens.
         connect: bool = false => read::boolean(),
             not "client" "mode";
-        /// The machine is offered CAN FD.
+        /// The device offers CAN FD to the machine.
         fd: bool = true => read::boolean(), not "can_fd" "canfd";
-        /// FD frames of the machine leave with BRS: virtio CAN has no bit for it. The machine
-        /// learns neither BRS nor ESI.
+        /// FD frames from the machine are sent with BRS. virtio CAN has no bit for BRS and ESI, so
+        /// the machine does not see them either.
         brs: bool = true => read::boolean(), not "bitrate_switch" "bit_rate_switch";
         /// Number of frames that wait while the machine has no buffer for them.
         queue: u32 = 256 => queue();
-        /// The machine's memory may be one that its monitor can shrink: a file
-        /// (`memory-backend-file`), or a memory file without `F_SEAL_SHRINK`. A monitor that
-        /// shrinks it ends the gateway by SIGBUS. Without this key, the port refuses such memory
-        /// and reports the reason.
+        /// The port accepts memory that the monitor can shrink: a file (`memory-backend-file`), or
+        /// a memory file without `F_SEAL_SHRINK`. If the monitor shrinks it, SIGBUS ends the
+        /// gateway. By default, the port refuses such memory and reports the reason.
         unsealed: bool = false => read::boolean();
     }
 }
@@ -55,43 +54,24 @@ config::settings! {
         controller: Option<String> = None => read::text(), value "name",
             not "shares" "bus";
         /// Identifiers that the machine receives, in hex: `"123"`, `"100-1FF"`, `"120:7F0"`
-        /// (ID:MASK), `"18FEF100"` (8 digits: 29 bits). An empty list is nothing.
+        /// (ID:MASK), `"18FEF100"` (8 digits: 29 bits). With an empty list, it receives nothing.
         receive: Option<Vec<IdRule>> = None => identifiers(), value "list", default "everything",
             not "rx" "receives" "hear";
-        /// Identifiers that the machine may send. Other frames fail, and are counted.
+        /// Identifiers that the machine may send. Other frames fail and are counted.
         send: Option<Vec<IdRule>> = None => identifiers(), value "list", default "everything",
             not "tx" "sends" "transmit";
-        /// Frames that the machine may send: `"200/s"`. A frame above it waits. Failed attempts
-        /// count, too.
+        /// The rate of frames that the machine may send: `"200/s"`. Frames above it wait. Failed
+        /// attempts count, too.
         budget: Option<(u32, Nanos)> = None => read::rate(), default "none";
-        /// The same in bits on the wire: `"50000/s"`. A machine has one of the two.
+        /// The same in bits on the wire: `"50000/s"`. A machine can have `budget` or `bit_budget`.
         bit_budget: Option<(u32, Nanos)> = None => read::rate(), default "none";
-        /// Frames or bits that the machine may send at once after a pause.
+        /// The frames or bits that the machine may send at once after a pause.
         burst: Option<u32> = None => read::integer(1..=u32::MAX),
             value "number", default "1 frame, or 700 bits";
-        /// How much later the machine may learn that a frame was sent, while others of its frames
-        /// wait for the bus. `"0ms"`: at once.
+        /// The longest delay of the notification that a frame was sent, while other frames of the
+        /// machine wait for the bus. `"0ms"`: no delay.
         coalesce: Nanos = COALESCE => read::duration(), default "`\"5ms\"`",
             not "moderation" "tx_usecs_irq";
-    }
-}
-
-impl PortKind for VirtioPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some([VirtioKeys::key_specs(), ShareKeys::key_specs()].concat())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(VirtioSettings::parse(table, found))
     }
 }
 
@@ -141,7 +121,8 @@ impl ControllerShare {
         }
         let Some(controller) = keys.controller else {
             if ShareKeys::NAMES.iter().any(|key| table.has(key)) {
-                let hint = "add `controller = \"NAME\"`: rights, budgets and `coalesce` are those of a machine at a controller";
+                let hint = "add `controller = \"NAME\"`: rights, budgets and `coalesce` need a \
+                            controller";
                 table.missing("controller", hint, found);
             }
             return None;

@@ -31,8 +31,8 @@ pub fn ip(arguments: &str) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`ip {arguments}` failed ({})", said.trim()))
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`ip {arguments}` failed ({})", text.trim()))
 }
 
 fn has_sockets() -> Result<(), String> {

@@ -167,7 +167,7 @@ impl Lab {
     }
 
     /// Returns the identifiers that the machine has received.
-    pub fn heard(&mut self, side: usize) -> Vec<u32> {
+    pub fn received(&mut self, side: usize) -> Vec<u32> {
         let mut machine = self.sides[side].machine.borrow_mut();
         let mut all = Vec::new();
         while let Some((_, bytes)) = machine.back(RX) {

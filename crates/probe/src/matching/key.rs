@@ -54,7 +54,7 @@ mod tests {
     use frame::{CanId, Frame};
 
     #[test]
-    fn rules_look_at_what_they_say() {
+    fn rules_look_at_what_they_state() {
         let frame = |id, data: &[u8]| Frame::classic(CanId::from_raw(id), data).unwrap();
         let same = |rule: KeyRule, a: &Frame, b: &Frame| rule.key(a.view()) == rule.key(b.view());
         let (a, b, c) = (

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_would_be_right() {
+    fn errors_name_the_right_form() {
         let text = "often".parse::<TrafficPattern>().unwrap_err().to_string();
         assert_eq!(
             text,

@@ -178,7 +178,7 @@ fn seen(seen: &MeasuredMessage) -> Option<SeenLine<'_>> {
         worst: frame(&seen.worst?),
         above: seen.above.len(),
         named: seen.above.iter().take(NAMED).map(frame).collect(),
-        curve: ProfileCurve::of(&seen.latencies),
+        curve: ProfileCurve::from_profile(&seen.latencies),
     })
 }
 
@@ -193,7 +193,7 @@ fn frame(frame: &FrameSeen) -> FrameLine {
 fn measured(measured: &MeasuredSource) -> MeasuredLine<'_> {
     MeasuredLine {
         name: &measured.name,
-        clock: TimeBase::of(&measured.description),
+        clock: TimeBase::from_description(&measured.description),
         time: &measured.description.time_base,
         strange: measured.strange,
         unbounded: measured.unbounded,

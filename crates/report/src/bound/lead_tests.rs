@@ -41,7 +41,7 @@ fn data(buses: Vec<Vec<MessageData>>) -> BoundData {
 }
 
 /// Returns the sentence with plain spaces.
-fn said(data: &BoundData) -> String {
+fn lead_text(data: &BoundData) -> String {
     sentence(data).replace('\u{a0}', " ")
 }
 
@@ -59,7 +59,7 @@ fn the_tightest_is_the_one_with_the_least_to_spare() {
     wheel.name = "wheel speed".to_owned();
     let all = data(vec![vec![message("0A0", 10_000_000, parts()), wheel]]);
     assert_eq!(
-        said(&all),
+        lead_text(&all),
         "All 2 messages keep their deadline at worst; the tightest is 120 wheel speed with 824 µs of 1000 µs allowed: \
          306 µs for a frame of lower priority, 262 µs for frames of higher priority and 256 µs for its own frame."
     );
@@ -79,7 +79,7 @@ fn the_longest_parts_come_first_and_the_rest_is_one_figure() {
     };
     let all = data(vec![vec![message("1", 9_000_000, many)]]);
     assert_eq!(
-        said(&all),
+        lead_text(&all),
         "The only message keeps its deadline at worst; it is 1 with 1794 µs of 9000 µs allowed: 900 µs on the buses \
          before, 306 µs for a frame of lower priority, 262 µs for frames of higher priority and 326 µs for the rest."
     );
@@ -90,7 +90,7 @@ fn what_can_be_missed_and_what_has_no_bound_is_counted() {
     let late = message("200", 500_000, parts());
     let fine = message("100", 5_000_000, parts());
     let all = data(vec![vec![fine.clone()], vec![late.clone()]]);
-    let words = said(&all);
+    let words = lead_text(&all);
     assert!(
         words.starts_with(
             "1 of 2 messages can miss the deadline; the worst is 200 on bus bus1 with 824 µs of 500 µs allowed: 306 µs"
@@ -106,23 +106,23 @@ fn what_can_be_missed_and_what_has_no_bound_is_counted() {
     none.bound = Err("jitter grows without end around a circle of buses".to_owned());
     let all = data(vec![vec![fine.clone(), none.clone()], vec![late]]);
     assert_eq!(
-        said(&all),
+        lead_text(&all),
         "1 of 3 messages can miss the deadline, and 1 has no bound; the worst is 300 on bus bus0: jitter grows without \
          end around a circle of buses."
     );
     assert_eq!(tile(&all, "least slack").0, "no bound");
     let all = data(vec![vec![none]]);
     assert!(
-        said(&all).starts_with("1 of 1 message has no bound; "),
+        lead_text(&all).starts_with("1 of 1 message has no bound; "),
         "{}",
-        said(&all)
+        lead_text(&all)
     );
     assert_eq!(
-        said(&data(vec![])),
+        lead_text(&data(vec![])),
         "The message set is empty, so no message can be late."
     );
     assert_eq!(
-        said(&data(vec![vec![]])),
+        lead_text(&data(vec![vec![]])),
         "The message set is empty, so no message can be late."
     );
 }

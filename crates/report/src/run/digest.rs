@@ -131,7 +131,7 @@ pub(super) fn digest(data: &RunData) -> RunDigest<'_> {
         cangate: &results.description.version,
         title: &results.description.title,
         lead: lead(results.into(), data.waiting_only),
-        clock: TimeBase::of(&results.description),
+        clock: TimeBase::from_description(&results.description),
         time: &data.time,
         rows: records.len(),
         delivered: records
@@ -263,7 +263,9 @@ fn series(data: &RunData, origin: u64) -> Vec<RouteSeries> {
     }
     let used = groups.iter().filter(|g| !g.is_empty()).count();
     let dots = (DOTS / used.max(1)).max(FEWEST_DOTS);
-    let curve = |profile: &LatencyProfile| (profile.count() > 0).then(|| ProfileCurve::of(profile));
+    let curve = |profile: &LatencyProfile| {
+        (profile.count() > 0).then(|| ProfileCurve::from_profile(profile))
+    };
     let one = |(name, group): (String, Vec<&FrameRecord>)| {
         // A logarithmic axis cannot show zero.
         let processing = |r: &&FrameRecord| i64::try_from(r.processing?.max(1)).ok();
@@ -271,7 +273,7 @@ fn series(data: &RunData, origin: u64) -> Vec<RouteSeries> {
         RouteSeries {
             name,
             curve: curve(&group.iter().filter_map(|r| r.latency()).collect()),
-            cloud: DotCloud::of(group.iter().filter_map(dot).collect(), origin, &[0], dots),
+            cloud: DotCloud::new(group.iter().filter_map(dot).collect(), origin, &[0], dots),
             processing: curve(&group.iter().filter_map(processing).collect()),
         }
     };

@@ -63,7 +63,7 @@ struct SentenceFacts<'a> {
 }
 
 impl<'a> SentenceFacts<'a> {
-    fn of(frames: RunFrames<'a>) -> Self {
+    fn from_frames(frames: RunFrames<'a>) -> Self {
         let records = frames.records;
         let came: BTreeSet<_> = records
             .iter()
@@ -150,7 +150,7 @@ fn name(names: &[String], index: u16) -> &str {
 /// gateway, so that a latency is only the time of waiting for the bus.
 #[must_use]
 pub fn sentence(frames: RunFrames<'_>, waiting_only: bool) -> String {
-    of_facts(&SentenceFacts::of(frames), waiting_only)
+    of_facts(&SentenceFacts::from_frames(frames), waiting_only)
 }
 
 fn of_facts(facts: &SentenceFacts<'_>, waiting_only: bool) -> String {
@@ -283,7 +283,7 @@ fn list(ids: &[String]) -> String {
 
 /// Returns the head of the page.
 pub(super) fn lead(frames: RunFrames<'_>, waiting_only: bool) -> RunLead {
-    let facts = SentenceFacts::of(frames);
+    let facts = SentenceFacts::from_frames(frames);
     let summary = facts.latencies.summary();
     let zero = facts.latencies.values().iter().filter(|v| **v <= 0).count() as u64;
     let why_zero = summary.filter(|s| s.p50 <= 0 && waiting_only).map(|s| {

@@ -96,7 +96,7 @@ fn nothing_lost_and_the_slowest_frame_with_what_it_waited_for() {
 }
 
 #[test]
-fn lost_frames_are_said_and_seen() {
+fn lost_frames_are_reported_and_seen() {
     let mut results = run(vec![
         went(0x100, MS, 0),
         went(0x100, 2 * MS, 0),
@@ -133,15 +133,15 @@ fn a_median_of_0_is_explained_where_a_latency_is_waiting_only() {
         "{why}"
     );
     assert_eq!(lead(&results, false).why_zero, None);
-    let said = sentence(&results, true);
+    let output = sentence(&results, true);
     assert!(
-        said.ends_with("although no other frame was on rear meanwhile."),
-        "{said}"
+        output.ends_with("although no other frame was on rear meanwhile."),
+        "{output}"
     );
-    let said = sentence(&results, false);
+    let output = sentence(&results, false);
     assert!(
-        said.ends_with("with no other frame on rear meanwhile."),
-        "{said}"
+        output.ends_with("with no other frame on rear meanwhile."),
+        "{output}"
     );
 }
 
@@ -171,15 +171,15 @@ fn no_frame_at_all_and_none_that_goes_out() {
 }
 
 #[test]
-fn copies_are_told_from_frames_and_many_ids_are_counted() {
+fn copies_are_reported_from_frames_and_many_ids_are_counted() {
     // One frame to two destinations, of which one is gone.
     let mut results = run(vec![
         went(0x100, MS, 0),
         came(0x100, MS, Status::Undeliverable),
     ]);
-    let said = sentence(&results, true);
+    let output = sentence(&results, true);
     let begin = "1 frame came in from front in 0.000 s: 1 copy went out and 1 was undeliverable; ";
-    assert!(said.starts_with(begin), "{said}");
+    assert!(output.starts_with(begin), "{output}");
     assert_eq!(
         tile(&lead(&results, true), "went out").1,
         "copies of one frame"
@@ -194,10 +194,10 @@ fn copies_are_told_from_frames_and_many_ids_are_counted() {
         results.records.push(other);
     }
     results.records.push(went(0x7FF, MS + 10, 2 * MS));
-    let said = sentence(&results, true);
+    let output = sentence(&results, true);
     let end = "because ID 7FF of route “engine” waited for ID 001 (twice), ID 002, ID 003 and 2 frames more on rear.";
-    assert!(said.ends_with(end), "{said}");
-    assert!(said.contains("came in from front and rear"), "{said}");
+    assert!(output.ends_with(end), "{output}");
+    assert!(output.contains("came in from front and rear"), "{output}");
 }
 
 #[test]
@@ -205,8 +205,8 @@ fn names_that_are_missing_and_huge_times_do_no_harm() {
     let mut results = run(vec![went(1, 1, u64::MAX / 4)]);
     results.ports.clear();
     results.routes.clear();
-    let said = sentence(&results, true);
-    assert!(said.contains("an unnamed port"), "{said}");
+    let output = sentence(&results, true);
+    assert!(output.contains("an unnamed port"), "{output}");
     results.records[0].outgoing.as_mut().unwrap().duration = u64::MAX;
     assert!(!sentence(&results, true).is_empty());
 }

@@ -28,7 +28,7 @@ pub(super) struct SiteFigures {
 }
 
 impl SiteFigures {
-    fn of(profile: &LatencyProfile) -> Option<Self> {
+    fn from_profile(profile: &LatencyProfile) -> Option<Self> {
         let s = profile.summary()?;
         Some(Self {
             count: s.count,
@@ -109,7 +109,7 @@ pub(super) fn digest(name: &str, results: &RunResults) -> (IndexLine, Experiment
     let line = IndexLine {
         name: name.to_owned(),
         title: d.title.clone(),
-        clock: TimeBase::of(d),
+        clock: TimeBase::from_description(d),
         stamp: d.stamp.clone(),
         settings: settings(d),
         sent: (records.len() as u64).saturating_sub(duplicated.saturating_add(unexpected)),
@@ -117,10 +117,10 @@ pub(super) fn digest(name: &str, results: &RunResults) -> (IndexLine, Experiment
         lost: with(Status::Lost),
         reordered: reordered(records),
         duplicated,
-        latency: profiles.iter().map(SiteFigures::of).collect(),
+        latency: profiles.iter().map(SiteFigures::from_profile).collect(),
         accesses: accesses(records),
     };
-    let curve = |p: &LatencyProfile| (p.count() > 0).then(|| ProfileCurve::of(p));
+    let curve = |p: &LatencyProfile| (p.count() > 0).then(|| ProfileCurve::from_profile(p));
     let details = ExperimentDetails {
         curves: profiles.iter().map(curve).collect(),
         time: over_time(records),
@@ -193,7 +193,7 @@ fn over_time(records: &[FrameRecord]) -> DotCloud {
         .filter_map(|r| Some((r.incoming?.end, r.latency()?, r.accesses)))
         .collect();
     let first = dots.iter().map(|d| d.0).min().unwrap_or(0);
-    DotCloud::of(dots, first, &COSTS, DOTS)
+    DotCloud::new(dots, first, &COSTS, DOTS)
 }
 
 fn losses(records: &[FrameRecord]) -> LossPlaces {

@@ -82,7 +82,7 @@ pub fn rules(
     let mut all = Vec::new();
     for (index, route) in (0..).zip(&routes.routes) {
         let id = RouteId(index);
-        match of(route, interfaces) {
+        match express(route, interfaces) {
             Ok(rules) => all.extend(rules.into_iter().map(|rule| (id, rule))),
             Err(why) => errors.push(CanGwInexpressible {
                 route: Some(id),
@@ -115,7 +115,7 @@ pub fn rules_of(
     let Some(route) = routes.routes.get(id.0 as usize) else {
         return Ok(Vec::new());
     };
-    of(route, interfaces).map_err(|why| CanGwInexpressible {
+    express(route, interfaces).map_err(|why| CanGwInexpressible {
         route: Some(id),
         name: route.name.clone(),
         why,
@@ -134,7 +134,7 @@ fn whole(routes: &Routes) -> Option<CanGwInexpressible> {
 }
 
 /// Returns the rules that a route needs, in the order in which can-gw must try them.
-fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule>, String> {
+fn express(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule>, String> {
     if route.drop {
         return Err("it drops frames, and a rule only forwards".into());
     }
@@ -154,13 +154,13 @@ fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule>, St
     if matching.kinds.xl {
         return Err("it takes XL frames too: write `kind = \"classic\"`, `\"fd\"` or both".into());
     }
-    let filter = filter::of(matching)?;
+    let filter = filter::join(matching)?;
     let mut rules = Vec::new();
     for (wanted, fd) in [(matching.kinds.classic, false), (matching.kinds.fd, true)] {
         if !wanted {
             continue;
         }
-        if fd && ImpossibleFrame::of(route).fd {
+        if fd && ImpossibleFrame::find(route).fd {
             return Err(
                 "it would make FD frames remote; this stops them, and can-gw would send them: say \
                  `kind = \"classic\"`"

@@ -6,7 +6,7 @@ use frame::CanId;
 
 /// Returns the filter that matches exactly the IDs, remote frames and error frames of a route;
 /// `None` if the route takes every frame except error frames.
-pub(super) fn of(matching: &FrameMatch) -> Result<Option<IdFilter>, String> {
+pub(super) fn join(matching: &FrameMatch) -> Result<Option<IdFilter>, String> {
     let filter = match matching.ids.as_slice() {
         [] => None,
         [one] => Some(masked(one)?),

@@ -58,10 +58,7 @@ struct RuleLine {
 /// them.
 pub fn import(source: &SourceText) -> Result<ImportedRules, Vec<Diagnostic>> {
     if source.text.len() > LARGEST {
-        let message = format!(
-            "{} bytes are too many: {LARGEST} are the most",
-            source.text.len()
-        );
+        let message = format!("{} bytes: the maximum is {LARGEST}", source.text.len());
         return Err(vec![Diagnostic::error(0..0, message)]);
     }
     let mut found = Diagnostics::new();
@@ -114,7 +111,8 @@ impl GatheredLines {
         };
         match verb {
             CanGwVerb::Add if rule.source == rule.destination && !rule.same_port => note(
-                "no frame that comes in there takes this rule: it leads back; it is left out",
+                "this rule leads back to the interface that its frames come from, so no frame \
+                 takes it; it is left out",
                 "-i lets frames go back to the interface they came from",
             ),
             CanGwVerb::Add => {
@@ -129,7 +127,10 @@ impl GatheredLines {
             CanGwVerb::Delete => match self.lines.iter().rposition(|line| line.rule == rule) {
                 Some(index) => {
                     self.lines.remove(index);
-                    note("-D removes a rule from above; it is left out", "");
+                    note(
+                        "-D removes a rule of an earlier line; the rule is left out",
+                        "",
+                    );
                 }
                 None => note("-D removes a rule that is not in this file", ""),
             },
@@ -141,7 +142,10 @@ impl GatheredLines {
             }
             CanGwVerb::Flush => {
                 self.lines.clear();
-                note("-F removes all rules above; they are left out", "");
+                note(
+                    "-F removes all rules of earlier lines; they are left out",
+                    "",
+                );
             }
             CanGwVerb::List => note("-L only prints rules", "nothing to do here"),
         }
@@ -223,11 +227,11 @@ impl GatheredLines {
                 .is_some_and(|(to, back)| *back || to.iter().any(|to| *to != rule.source));
             if on && rule.echo && rule.hops != Some(1) {
                 let message = format!(
-                    "can-gw's rules for {} take what this one sends; as routes they do not",
+                    "can-gw's rules for {} take the frames that this rule sends; routes would not",
                     rule.destination
                 );
-                let hint = "a frame takes routes by where it came in from the bus: \
-                            write a route from there to the last interface";
+                let hint = "routes take frames from the interface at which they arrive from the \
+                            bus: write a route from there to the last interface";
                 found.push(Diagnostic::warning(span.clone(), message).hint(hint));
             }
         }
@@ -244,7 +248,7 @@ impl GatheredLines {
             (self.lines.len(), MOST_ROUTES, "rules"),
         ] {
             if count > most {
-                let message = format!("{count} {word} are too many: {most} is the most");
+                let message = format!("{count} {word}: the maximum is {most}");
                 found.push(Diagnostic::error(0..0, message));
             }
         }

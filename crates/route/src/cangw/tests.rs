@@ -177,10 +177,7 @@ fn too_many_interfaces_are_refused() {
     let script: String = (0..1024)
         .map(|i| format!("cangw -A -s a -d i{i}\n"))
         .collect();
-    assert_eq!(
-        errors(&script),
-        ["1025 interfaces are too many: 1024 is the most"]
-    );
+    assert_eq!(errors(&script), ["1025 interfaces: the maximum is 1024"]);
 }
 
 #[test]
@@ -285,7 +282,7 @@ fn rules_that_take_what_others_send_are_noted() {
     let more = format!("modprobe can-gw max_hops=2\n{script}");
     assert_eq!(
         notes(&more),
-        ["can-gw's rules for b take what this one sends; as routes they do not"]
+        ["can-gw's rules for b take the frames that this rule sends; routes would not"]
     );
     for harmless in [
         more.replace("-s a -d b -e", "-s a -d b"),
@@ -646,7 +643,7 @@ proptest! {
 
     /// The `gateway.toml` that an import returns is parsed as the same routes.
     #[test]
-    fn the_toml_says_the_same(rules in collection::vec(rules(), 1..4)) {
+    fn the_toml_states_the_same(rules in collection::vec(rules(), 1..4)) {
         let imported = read(&listing(&rules));
         let source = SourceText::new("gateway.toml", imported.toml.clone());
         let mut found = ::config::Diagnostics::new();

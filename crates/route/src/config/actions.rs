@@ -34,13 +34,13 @@ fn action(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -
         }
     });
     if table.is_empty() {
-        let hint = "write what is to be done, such as { set = { id = \"123\" } }";
+        let hint = "write an action, such as { set = { id = \"123\" } }";
         value.wrong("this action is empty", hint, found);
         return None;
     }
     if let [_, (_, second, _), ..] = named.as_slice() {
-        let d = Diagnostic::error(second.span(), "an action does one thing")
-            .hint("write a list of actions: [{ … }, { … }]; they happen in that order");
+        let d = Diagnostic::error(second.span(), "an action has one key")
+            .hint("write a list of actions, which are applied in this order: [{ … }, { … }]");
         found.push(d);
     }
     table.finish(found);

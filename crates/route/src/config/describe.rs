@@ -60,7 +60,7 @@ pub fn describe(route: &Route, ports: &[String]) -> String {
         lines.push("may go back to the port it came from".into());
     }
     if route.echo {
-        lines.push("local listeners on the outgoing interface see it too".into());
+        lines.push("local programs on the outgoing interface also see it".into());
     }
     if route.keep_stamp {
         lines.push("keeps its receive time stamp".into());

@@ -28,23 +28,23 @@ const LONGEST: i64 = frame::dlc::XL_MAX as i64;
         /// The frames go nowhere, and no later route sees them.
         pub(super) drop: bool = false => read::boolean(),
             not "deny" "block" "reject" "discard" "ignore" => "Write `drop = true`";
-        /// The maximum rate. Frames above it are dropped and counted. The rate is measured with the
-        /// gateway's clock, not with a log's time stamps: a log that is read faster than it was
-        /// written reaches the limit earlier.
+        /// The maximum rate. Frames above it are dropped and counted. The gateway's clock measures
+        /// the rate, not a log's time stamps: a log that is read faster than it was written reaches
+        /// the limit earlier.
         pub(super) limit: Option<RateLimit> = None => by(limit_shape, limit),
             value "see below", default "none",
             not "rate" "rate_limit" "ratelimit" "max_rate" "limits" "throttle" "hz"
                 => "For example `limit = \"100/s\"`";
-        /// From here, the frame can pass at most this many gateways (can-gw's `-l`).
+        /// The number of gateways that the frame can pass from here, this one included (can-gw's
+        /// `-l`).
         pub(super) hop_limit: Option<u8> = None => read::integer(1..=6u8), value "1–`max_hops`",
             not "hops" "max_hops" "ttl" "limit_hops";
         /// A frame can go back to the port from which it came (can-gw's `-i`).
         pub(super) allow_same_port: bool = false => read::boolean(),
             not "same_port" "iif_tx_ok" "loop";
-        /// Local programs on the outgoing interface see the frame, too (can-gw's `-e`). A vcan
-        /// always shows it to them, in this process and by can-gw; otherwise no program would
-        /// receive the frame. In this process, so does each interface whose driver has no echo of
-        /// its own.
+        /// Local programs on the outgoing interface also see the frame (can-gw's `-e`). On a vcan
+        /// they always do, because no other program would receive the frame. In this process, they
+        /// also always do on an interface whose driver has no echo.
         pub(super) echo: bool = false => read::boolean(), not "loopback" "local";
         /// The outgoing frame keeps its receive time stamp (can-gw's `-t`).
         pub(super) keep_stamp: bool = false => read::boolean(),
@@ -119,12 +119,12 @@ const LONGEST: i64 = frame::dlc::XL_MAX as i64;
 ::config::settings! {
     /// The keys of `payload`.
     pub(super) struct PatternKeys<'t> {
-        /// The first byte, from 0.
+        /// The position of the first byte, from 0.
         pub(super) at: Option<TomlValue<'t>> = None
             => later(|| ValueShape::Integer(0..=LONGEST - 1)), default "0";
         /// The bytes.
         pub(super) value: Option<Vec<u8>> = None => read::hex(), default "required", needed "";
-        /// Which of their bits are compared.
+        /// The bits to compare.
         pub(super) mask: Option<Vec<u8>> = None => read::hex(), default "all";
     }
 }

@@ -126,7 +126,7 @@ fn doubled(
 /// `kind` asks for XL frames: without `kind`, a route takes them, too, but they are rare in
 /// practice.
 fn warn_of_stopped(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
-    let ImpossibleFrame { fd, xl, others } = ImpossibleFrame::of(route);
+    let ImpossibleFrame { fd, xl, others } = ImpossibleFrame::find(route);
     let KindSet {
         classic,
         fd: takes_fd,

@@ -78,9 +78,9 @@ fn id_filters(keys: &RouteKeys<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
                         text.value.trim_start().starts_with('!') || text.value.contains('~');
                     inverted += usize::from(others);
                     if inverted == 2 && others {
-                        let message = "a frame needs to match one filter of the list only, so two \
-                                       inverted ones take nearly every ID";
-                        let hint = "write the ranges that are wanted instead";
+                        let message = "a frame needs to match only one filter of the list, so two \
+                                       inverted filters together match nearly every ID";
+                        let hint = "write the wanted ranges instead";
                         found.push(Diagnostic::warning(text.span, message).hint(hint));
                     }
                     filters.extend(read);
@@ -122,7 +122,7 @@ fn length_range(
         return None;
     }
     if first > last {
-        let message = format!("the range `{text}` is the wrong way round");
+        let message = format!("the range `{text}` is reversed");
         value.wrong(message, format!("write \"{last}-{first}\""), found);
         return None;
     }
@@ -138,10 +138,9 @@ fn too_long(value: &TomlValue<'_>, bytes: usize, limits: FrameLimits, found: &mu
     let hint = if bytes <= frame::dlc::FD_MAX {
         "`kind = \"fd\"` takes frames of up to 64 bytes"
     } else if bytes <= frame::dlc::XL_MAX {
-        "only XL frames are longer: `kind = \"xl\"` takes them, and only where it is named are more than 64 \
-         bytes meant"
+        "only XL frames are longer: add `kind = \"xl\"`"
     } else {
-        "XL frames have 2048 bytes at most"
+        "XL frames have at most 2048 bytes"
     };
     value.wrong(message, hint, found);
 }
@@ -179,7 +178,7 @@ fn check_pattern(
     let value = keys.value?;
     let count = value.len();
     if count == 0 {
-        table.wrong("value", "`value` holds no byte", "", found);
+        table.wrong("value", "`value` is empty", "", found);
         return None;
     }
     if usize::from(at) + count > limits.payload {

@@ -36,8 +36,12 @@ pub(super) fn parse(
         && !keys.allow_same_port
     {
         let span = table.key_span("to").unwrap_or_else(|| table.span());
-        let d = Diagnostic::error(span, "no frame takes this route: it leads back")
-            .hint("`allow_same_port = true` lets frames go back to the port they came from");
+        let d = Diagnostic::error(
+            span,
+            "no frame takes this route: it leads back to the port that \
+                                         its frames come from",
+        )
+        .hint("`allow_same_port = true` lets frames go back to the port they came from");
         found.push(d);
     }
     actions::misplaced(&mut table, found);
@@ -116,15 +120,18 @@ fn check_drop(table: &TomlTable<'_>, drop: bool, found: &mut Diagnostics) {
     let to = table.has("to");
     if !drop {
         if !to {
-            let hint = "add `to = \"PORT\"`, or `drop = true` where the frames are not wanted";
+            let hint = "add `to = \"PORT\"`, or `drop = true` to drop the frames";
             table.missing("to", hint, found);
         }
         return;
     }
     let at = |table: &TomlTable<'_>, key: &str| table.key_span(key).unwrap_or_else(|| table.span());
     if to {
-        let d = Diagnostic::error(at(table, "to"), "a route that drops leads nowhere")
-            .hint("leave out `to`, or `drop`");
+        let d = Diagnostic::error(
+            at(table, "to"),
+            "a route that drops frames has no destination",
+        )
+        .hint("leave out `to`, or `drop`");
         found.push(d);
     }
     for key in ["do", "limit", "verify", "protect"] {

@@ -125,17 +125,14 @@ fn mistakes_are_named() {
             "id = '800'",
             "`800` is not a valid SFF ID: 7FF is the highest",
         ),
-        (
-            "id = '2FF-200'",
-            "the range `2FF-200` is the wrong way round",
-        ),
+        ("id = '2FF-200'", "the range `2FF-200` is reversed"),
         ("id = '100:F00'", "the mask `F00` is wider than an SFF ID"),
         ("id = '12'", "an ID has three or eight digits, `12` has 2"),
         ("id = 123", "`id` must be a string of hex digits"),
         ("id = []", "`id` is an empty list"),
         (
             "id = '123-00000200'",
-            "`123-00000200` goes from one frame format to the other",
+            "the ends of `123-00000200` have different frame formats",
         ),
         (
             "id = '123:700'",
@@ -152,7 +149,7 @@ fn mistakes_are_named() {
             "rtr = 1",
             "`rtr` must be true (only those), false (none of those) or \"either\"",
         ),
-        ("length = '8-2'", "the range `8-2` is the wrong way round"),
+        ("length = '8-2'", "the range `8-2` is reversed"),
         ("length = 65", "frames of this route carry at most 64 bytes"),
         (
             "length = 2049\nkind = 'xl'",
@@ -187,7 +184,7 @@ fn mistakes_are_named() {
         ("do = [{ sett = { id = '123' } }]", "`do` has no key `sett`"),
         (
             "do = [{ set = { id = '123' }, xor = { len = 1 } }]",
-            "an action does one thing",
+            "an action has one key",
         ),
         (
             "do = [{ set = { flags = ['brs'] } }]\nkind = 'classic'",
@@ -232,7 +229,10 @@ fn mistakes_are_named() {
             "`burst` must be from 1 to 1000000",
         ),
         ("hop_limit = 0", "`hop_limit` must be from 1 to 6"),
-        ("drop = true", "a route that drops leads nowhere"),
+        (
+            "drop = true",
+            "a route that drops frames has no destination",
+        ),
         ("name = ''", "a route's name cannot be empty"),
         (
             "name = 'a23456789b123456789c123456789d123456789e123456789f123456789g12345'",
@@ -244,7 +244,7 @@ fn mistakes_are_named() {
         ("[[routes]]\nfrom = 'can0'", "route 2 needs `to`"),
         (
             "[[routes]]\nfrom = 'can0'\nto = 'can0'",
-            "no frame takes this route: it leads back",
+            "no frame takes this route: it leads back to the port that its frames come from",
         ),
         (
             "[[routes]]\nfrom = 'can9'\nto = 'can1'",
@@ -282,8 +282,7 @@ fn what_to_write_in_place_of_a_number_and_of_a_length() {
             "IDs are hexadecimal, in quotes, as candump prints them: \"{id}\" if {number} is a decimal number"
         )
     };
-    let xl = "only XL frames are longer: `kind = \"xl\"` takes them, and only where it is named are more \
-              than 64 bytes meant";
+    let xl = "only XL frames are longer: add `kind = \"xl\"`";
     for (lines, hint) in [
         ("id = 0x123", quotes("123")),
         ("id = 0x18FF0010", quotes("18FF0010")),

@@ -32,7 +32,11 @@ pub(super) fn name(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Str
         let label = format!("this has {}", name.len());
         found.push(Diagnostic::error(value.span(), message).label(label));
     } else if name.chars().any(char::is_control) {
-        value.wrong("a route's name cannot hold control characters", "", found);
+        value.wrong(
+            "a route's name cannot contain control characters",
+            "",
+            found,
+        );
     }
     Some(name.to_owned())
 }

@@ -35,7 +35,7 @@ pub(super) fn range(
     if inside && (from < 0) == (to < 0) && (result < 0) == (from < 0) {
         let span = table.key_span("result").unwrap_or_else(|| table.span());
         let message = "the checksum's own byte is part of the sum";
-        let hint = "its old value goes into the new one; most protocols leave it out";
+        let hint = "the new value then depends on the old one; most protocols leave this byte out";
         found.push(Diagnostic::warning(span, message).hint(hint));
     }
     Some(ByteRange { at, init })

@@ -146,7 +146,7 @@ impl<'r> OverlapSearch<'r> {
         }
     }
 
-    fn of(&self, number: usize) -> Option<(&'r Route, &[FrameBlock])> {
+    fn find(&self, number: usize) -> Option<(&'r Route, &[FrameBlock])> {
         let place = self.places.get(number)?.clone();
         Some((self.routes.get(number)?, self.takes.get(place)?))
     }
@@ -158,7 +158,7 @@ impl<'r> OverlapSearch<'r> {
     /// Returns the earlier routes that together take all frames of this route at all its ports;
     /// `None` if a frame is left.
     fn takers(&self, number: usize, index: &BlockIndex, steps: &mut usize) -> Option<Vec<RouteId>> {
-        let (route, blocks) = self.of(number)?;
+        let (route, blocks) = self.find(number)?;
         let mut by = Vec::new();
         for port in &route.from {
             for block in blocks {
@@ -203,7 +203,7 @@ impl<'r> OverlapSearch<'r> {
 
     /// Finds out whether the route is a drop that keeps no frame from any route.
     fn is_late_drop(&self, number: usize, steps: &mut usize) -> Option<UnreachableRoute> {
-        let (route, blocks) = self.of(number)?;
+        let (route, blocks) = self.find(number)?;
         if !route.drop {
             return None;
         }
@@ -228,7 +228,7 @@ impl<'r> OverlapSearch<'r> {
         bus_of: &dyn Fn(PortId) -> PortId,
         steps: &mut usize,
     ) -> Option<DoubledRoutes> {
-        let (route, blocks) = self.of(number)?;
+        let (route, blocks) = self.find(number)?;
         if route.drop {
             return None;
         }

@@ -127,7 +127,7 @@ pub(crate) fn id(text: &str) -> Result<FormattedId, Wrong> {
         ),
         8 if number > CanId::EFF_MASK => wrong(
             format!("`{text}` is not a valid EFF ID: 1FFFFFFF is the highest"),
-            "IDs with flag bits, as can-gw has them, belong in `filter` and `raw_id`",
+            "IDs with flag bits, as in can-gw, belong in `filter` and `raw_id`",
         ),
         3 => Ok(FormattedId { eff: false, number }),
         8 => Ok(FormattedId { eff: true, number }),
@@ -159,14 +159,14 @@ pub(crate) fn range(text: &str) -> Result<(FormattedId, FormattedId), Wrong> {
     let (first, last) = (id(first)?, id(last)?);
     if first.eff != last.eff {
         return wrong(
-            format!("`{text}` goes from one frame format to the other"),
+            format!("the ends of `{text}` have different frame formats"),
             "write both ends with three digits (SFF) or both with eight (EFF)",
         );
     }
     if first.number > last.number {
         let (a, b) = text.split_once('-').unwrap_or_default();
         return wrong(
-            format!("the range `{text}` is the wrong way round"),
+            format!("the range `{text}` is reversed"),
             format!("write \"{}-{}\"", b.trim(), a.trim()),
         );
     }
@@ -227,7 +227,7 @@ fn mask_of(value: FormattedId, text: &str) -> Result<u32, Wrong> {
         return wrong(
             format!("the mask `{text}` is wider than {format} ID"),
             format!(
-                "{:X} is all of it; with flag bits, as can-gw has them, write `filter = …`",
+                "the mask of the whole ID is {:X}; for flag bits, as in can-gw, write `filter = …`",
                 value.max()
             ),
         );
@@ -290,7 +290,7 @@ pub fn raw_filter(text: &str) -> Result<IdFilter, Wrong> {
     if inverted && mask & CanId::ERR_FLAG != 0 {
         return wrong(
             format!("`{text}`: a filter for error frames cannot be inverted"),
-            "name the error classes that are wanted in the mask",
+            "put the wanted error classes into the mask",
         );
     }
     Ok(IdFilter {
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_say_the_format() {
+    fn digits_state_the_format() {
         assert_eq!(
             id("123"),
             Ok(FormattedId {

@@ -14,7 +14,7 @@ use std::path::Path;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LinkError {
     /// The server has ended, or closed the connection to this process.
-    #[error("the server has ended, or both places are taken")]
+    #[error("the server has ended, or two peers are connected already")]
     Ended,
     /// It sends a number that an ivshmem server does not send at this point.
     #[error("the server sent {0}, which is not valid in the ivshmem protocol here")]
@@ -80,33 +80,33 @@ impl ShmClient {
         if self.ended {
             return Ok(());
         }
-        let heard = self.hear();
-        if heard.is_err() {
+        let outcome = self.read_messages();
+        if outcome.is_err() {
             self.ended = true;
             // The stream would remain readable forever.
             let _ = epoll::delete(&self.epoll, &self.stream);
         }
-        heard
+        outcome
     }
 
-    fn hear(&mut self) -> Result<(), LinkError> {
+    fn read_messages(&mut self) -> Result<(), LinkError> {
         // A server sends only a few numbers to a peer; the rest of an endless stream is read by
         // later calls.
         for _ in 0..16 {
-            let heard = self.inbox.receive(&self.stream);
-            let heard = heard.map_err(|errno| match errno {
+            let received = self.inbox.receive(&self.stream);
+            let received = received.map_err(|errno| match errno {
                 Errno::CONNRESET | Errno::PIPE => LinkError::Ended,
                 errno => LinkError::System(errno),
             })?;
-            let Some((number, fd)) = heard else {
+            let Some((number, fd)) = received else {
                 return Ok(());
             };
-            self.heard(number, fd)?;
+            self.handle_message(number, fd)?;
         }
         Ok(())
     }
 
-    fn heard(&mut self, number: i64, fd: Option<OwnedFd>) -> Result<(), LinkError> {
+    fn handle_message(&mut self, number: i64, fd: Option<OwnedFd>) -> Result<(), LinkError> {
         if !std::mem::replace(&mut self.greeted, true) {
             return match number {
                 VERSION => Ok(()),
@@ -114,7 +114,7 @@ impl ShmClient {
             };
         }
         let Some(side) = self.side else {
-            let side = u64::try_from(number).ok().and_then(ShmSide::of);
+            let side = u64::try_from(number).ok().and_then(ShmSide::from_number);
             self.side = Some(side.ok_or(LinkError::Number(number))?);
             return Ok(());
         };

@@ -41,11 +41,11 @@ fn compiled(name: &str, flags: &[&str]) -> Result<PathBuf, String> {
         .args(&sources)
         .output();
     let done = compiler.map_err(|why| format!("there is no C compiler `cc`: {why}"))?;
-    let said = String::from_utf8_lossy(&done.stderr);
+    let message = String::from_utf8_lossy(&done.stderr);
     if !flags.is_empty() && !done.status.success() {
-        return Err(format!("`cc` does not know {flags:?}: {said}"));
+        return Err(format!("`cc` does not know {flags:?}: {message}"));
     }
-    assert!(done.status.success(), "cc: {said}");
+    assert!(done.status.success(), "cc: {message}");
     Ok(out)
 }
 

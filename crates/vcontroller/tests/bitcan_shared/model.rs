@@ -59,7 +59,7 @@ impl Model {
             let mut happened = Vec::new();
             self.bus.run_until(to, |e| {
                 event(out, e, node);
-                happened.extend(ControllerEvent::of(e, node));
+                happened.extend(ControllerEvent::from_event(e, node));
             });
             happened.iter().for_each(|what| self.one.react(what));
             self.one.offer(&mut self.bus);

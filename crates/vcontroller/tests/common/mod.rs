@@ -38,7 +38,7 @@ pub fn run(
         let mut happened = Vec::new();
         let node = attached.node;
         bus.run_until(to, |event| {
-            happened.extend(ControllerEvent::of(event, node));
+            happened.extend(ControllerEvent::from_event(event, node));
         });
         for what in &happened {
             attached.react(what);

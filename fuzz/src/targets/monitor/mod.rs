@@ -428,6 +428,6 @@ fn run(input: &[u8]) {
         }
     }
     (0..DEVICES).for_each(|device| both.read_all(device));
-    let said = &both.agent.said;
-    assert_eq!(both.model.said(), said[..said.len().min(EARLY)]);
+    let output = &both.agent.output;
+    assert_eq!(both.model.early_output(), output[..output.len().min(EARLY)]);
 }

@@ -17,14 +17,14 @@ pub(super) struct Serial {
     divisor: [u8; 2],
     waiting: VecDeque<u8>,
     /// The bytes that were sent through it.
-    pub(super) said: Vec<u8>,
+    pub(super) output: Vec<u8>,
 }
 
 impl Serial {
     pub(super) fn write(&mut self, at: u16, byte: u8) {
         match at {
             0 | 1 if self.line & DIVISOR != 0 => self.divisor[usize::from(at)] = byte,
-            0 if self.modem & LOOPBACK == 0 => self.said.push(byte),
+            0 if self.modem & LOOPBACK == 0 => self.output.push(byte),
             0 if self.waiting.len() < FIFO => self.waiting.push_back(byte),
             1 => self.interrupts = byte & 0xF,
             3 => self.line = byte,

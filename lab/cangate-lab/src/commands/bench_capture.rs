@@ -126,7 +126,7 @@ fn one(
         }
         let stem = format!("bench-capture-{}-{number}", recorder.name);
         let file = args.dir.join(format!("{stem}{}", recorder.ending));
-        let said = args.dir.join(format!("{stem}.said"));
+        let output = args.dir.join(format!("{stem}.said"));
         let mut command = Vec::new();
         for word in recorder.command {
             match *word {
@@ -136,8 +136,8 @@ fn one(
             }
         }
         remove(&file);
-        commands.push((command, said.clone()));
-        files.push((file, said));
+        commands.push((command, output.clone()));
+        files.push((file, output));
     }
     let cost = measure(&RecorderTrial {
         name: recorder.name,
@@ -148,16 +148,16 @@ fn one(
     })
     .map_err(Failure::run)?;
     let mut recorded = None;
-    for (file, said) in &files {
+    for (file, output) in &files {
         let frames = match recorder.name {
             // Its rows are not lines or blocks; it reports how many it wrote.
-            "cangate-parquet" => written(said)?,
-            "candump" => counted(said)?,
+            "cangate-parquet" => written(output)?,
+            "candump" => counted(output)?,
             _ => counted(file)?,
         };
         recorded = Some(recorded.unwrap_or(0) + frames);
         remove(file);
-        remove(said);
+        remove(output);
     }
     Ok((cost, recorded))
 }
@@ -166,8 +166,8 @@ fn counted(path: &Path) -> Result<u64, Failure> {
     count(path).map_err(|error| Failure::file("read", path, &error))
 }
 
-fn written(said: &Path) -> Result<u64, Failure> {
-    let text = fs::read_to_string(said).map_err(|error| Failure::file("read", said, &error))?;
+fn written(output: &Path) -> Result<u64, Failure> {
+    let text = fs::read_to_string(output).map_err(|error| Failure::file("read", output, &error))?;
     let json: serde_json::Value = serde_json::from_str(&text)
         .map_err(|error| Failure::Run(format!("the output of cangate: {error}")))?;
     let frames = json

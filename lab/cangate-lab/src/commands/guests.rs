@@ -121,11 +121,11 @@ impl GuestRunner for LabGuests {
             module: given.task,
             ..BareMachine::new(experiment.cpu.shift(), spec(experiment).timeout)
         };
-        let said = self.lab.run_bare(&machine, &SilentProgress)?;
+        let outcome = self.lab.run_bare(&machine, &SilentProgress)?;
         let kernel = experiment.kernel;
         let mut versions = self.lab.versions(kernel, &SilentProgress)?;
         versions.push(("image".to_owned(), template.hash));
-        Ok(bare::outcome(experiment, &said, versions))
+        Ok(bare::outcome(experiment, &outcome, versions))
     }
 
     fn stop(&self) {

@@ -63,7 +63,7 @@ fn results(args: &List) -> Result<(), Failure> {
         };
         let experiment = experiment_of(&results.description);
         let known = experiment.is_some();
-        let figures = ExperimentFigures::of(&experiment.unwrap_or_default(), results);
+        let figures = ExperimentFigures::from_results(&experiment.unwrap_or_default(), results);
         let time = if known { figures.time } else { "?" };
         let latency = figures.latency_ns;
         let cell = |pick: fn(&LatencyFigures) -> i64| {

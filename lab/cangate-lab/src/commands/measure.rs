@@ -36,11 +36,11 @@ pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         probe::results::write(path, &results).map_err(Failure::run)?;
     }
-    let figures = ExperimentFigures::of(&experiment, &results);
+    let figures = ExperimentFigures::from_results(&experiment, &results);
     let floor = match floor {
         Some(floor) => {
             let results = trial::make(&guests, &floor).map_err(failure)?;
-            ExperimentFigures::of(&floor, &results).latency_ns
+            ExperimentFigures::from_results(&floor, &results).latency_ns
         }
         None => None,
     };
@@ -147,10 +147,10 @@ fn own_frames(results: &RunResults, row: &str) -> String {
 
 /// Formats the numbers of frames that a program received.
 fn received(results: &RunResults) -> String {
-    let Some(said) = receiving(results) else {
+    let Some(message) = receiving(results) else {
         return "the results do not contain the received frames\n".to_owned();
     };
-    let exits: Vec<String> = said
+    let exits: Vec<String> = message
         .exits
         .iter()
         .map(|(kind, count)| format!("{kind} {count:.2}"))
@@ -163,7 +163,7 @@ fn received(results: &RunResults) -> String {
     format!(
         "{} frames on the bus, which was busy for {:.1} % of the time; the processor was idle for {:.1} %\n\
          of these, the controller's driver had {}, the machine's interface {}, the program {}\n{exits}",
-        said.bus, said.load, said.idle, said.owner, said.machine, said.program
+        message.bus, message.load, message.idle, message.owner, message.machine, message.program
     )
 }
 

@@ -141,9 +141,9 @@ fn text(search: &RateSearch, rate: &SearchedRate) -> String {
     text.push('\n');
     let rest = match (&rate.bound, &rate.failed) {
         (RateLimitedBy::Bus, _) => {
-            "highest rate without loss: any. A flood loses nothing, so that the bus is the bound, or on \
-             the bench without bus time the sender. With a slower processor (--cpu shift:N, \
-             board:N) the gateway is the bound.\n"
+            "highest rate without loss: that of the bus. A flood loses nothing, so the bus, or the \
+             sender on a bench without bus time, is the limit. A slower processor (--cpu shift:N, \
+             board:N) makes the gateway the limit.\n"
                 .to_owned()
         }
         (RateLimitedBy::None, _) => "no rate without loss was found\n".to_owned(),

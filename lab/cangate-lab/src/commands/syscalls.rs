@@ -111,7 +111,7 @@ mod tests {
     use tester::syscalls::LinearFit;
 
     #[test]
-    fn a_way_that_is_missing_is_a_line_that_says_why() {
+    fn a_way_that_is_missing_is_a_line_that_gives_the_reason() {
         let way = |way, refused: Option<&str>| WayRow {
             way,
             direction: WayDirection::Receive,

@@ -17,7 +17,7 @@ fn wrong(arguments: &str) -> String {
 }
 
 #[test]
-fn wrong_arguments_are_told_with_what_to_do() {
+fn wrong_arguments_are_reported_with_what_to_do() {
     for (arguments, words) in [
         ("", "--send"),
         ("--send a", "--receive"),
@@ -67,25 +67,25 @@ fn wrong_arguments_are_told_with_what_to_do() {
         ("--send a syscalls can0", "cannot be used with"),
         ("--send a --receive b --log /no/such/file", "/no/such/file"),
     ] {
-        let said = wrong(arguments);
-        assert!(said.contains(words), "{arguments}: {said}");
+        let text = wrong(arguments);
+        assert!(text.contains(words), "{arguments}: {text}");
     }
 }
 
 #[test]
 fn what_this_machine_lacks_is_named() {
     let output = bench("--send nosuchcan0 --receive nosuchcan1 --no-bus-time");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
-        said.contains("nosuchcan0") || said.contains("AF_CAN"),
-        "{said}"
+        text.contains("nosuchcan0") || text.contains("AF_CAN"),
+        "{text}"
     );
     assert!(output.stdout.is_empty(), "no result");
     if !std::path::Path::new("/dev/bitcan-tester").exists() {
         let output = bench("--bitcan --bitrate 1M");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains("modprobe bitcan"), "{said}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains("modprobe bitcan"), "{text}");
         assert_eq!(output.status.code(), Some(1));
     }
 }
@@ -93,11 +93,11 @@ fn what_this_machine_lacks_is_named() {
 #[test]
 fn what_the_interface_for_bursts_lacks_is_named() {
     let output = bench("syscalls nosuchcan0");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
-        said.contains("no interface nosuchcan0") || said.contains("AF_CAN"),
-        "{said}"
+        text.contains("no interface nosuchcan0") || text.contains("AF_CAN"),
+        "{text}"
     );
     assert!(output.stdout.is_empty(), "no result");
     let help = stdout(cangate().args(["bench", "syscalls", "--help"]), 0);
@@ -138,8 +138,8 @@ fn what_is_not_a_log_is_named() {
         std::fs::write(&log, bytes).unwrap();
         let mut command = cangate();
         command.args(["bench", "--send", "none0", "--receive", "none1", "--log"]);
-        let said = stderr(command.arg(&log), 2);
-        assert!(said.contains("drive.log: "), "{said}");
-        assert!(said.contains(looks), "{looks}: {said}");
+        let text = stderr(command.arg(&log), 2);
+        assert!(text.contains("drive.log: "), "{text}");
+        assert!(text.contains(looks), "{looks}: {text}");
     }
 }

@@ -108,18 +108,18 @@ fn every_error_begins_with_the_same_word() {
         // Nothing can be fetched from here.
         command.env("CANGATE_MIRROR", "http://127.0.0.1:1");
         let output = command.output().unwrap();
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(*status), "{line}: {said}");
-        let first = said.lines().next().unwrap_or_default();
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(*status), "{line}: {message}");
+        let first = message.lines().next().unwrap_or_default();
         let is_error = |line: &str| line.starts_with("error: ");
         assert!(
             is_error(first) || first.starts_with("warning: "),
-            "{line}: {said}"
+            "{line}: {message}"
         );
-        assert!(said.lines().any(is_error), "{line}: {said}");
-        for line in said.lines() {
-            assert!(!line.starts_with("cangate:"), "{said}");
-            assert!(!line.starts_with("error: error"), "{said}");
+        assert!(message.lines().any(is_error), "{line}: {message}");
+        for line in message.lines() {
+            assert!(!line.starts_with("cangate:"), "{message}");
+            assert!(!line.starts_with("error: error"), "{message}");
         }
     }
 }
@@ -166,8 +166,8 @@ fn warnings_begin_with_the_same_word() {
     std::fs::write(&log, "(1.0) can0 123#00\nnonsense\n").unwrap();
     let mut bench = cangate();
     bench.args(["bench", "--send", "no0", "--receive", "no1", "--log"]);
-    let said = stderr(bench.arg(&log), 2);
-    assert!(said.starts_with("warning: "), "{said}");
+    let message = stderr(bench.arg(&log), 2);
+    assert!(message.starts_with("warning: "), "{message}");
     // Messages of a gateway begin with the time.
     let file = folder.path().join("gateway.toml");
     std::fs::write(
@@ -183,10 +183,10 @@ fn warnings_begin_with_the_same_word() {
     run.current_dir(folder.path());
     run.env("XDG_RUNTIME_DIR", "/proc/none");
     // Bad lines are losses: docs/guide.md has the exit statuses.
-    let said = stderr(&mut run, 3);
+    let message = stderr(&mut run, 3);
     assert!(
-        said.lines().any(|line| line.contains("Z warning: ")),
-        "{said}"
+        message.lines().any(|line| line.contains("Z warning: ")),
+        "{message}"
     );
-    assert!(!said.contains("WARN"), "{said}");
+    assert!(!message.contains("WARN"), "{message}");
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[test]
-fn each_example_is_tried_or_it_is_said_why_not() {
+fn each_example_is_tried_or_has_a_reason() {
     let all = examples();
     assert!(all.len() > 40, "{} examples are found", all.len());
     let unknown: Vec<&Example> = all
@@ -175,7 +175,7 @@ fn without_stamps(text: &str) -> String {
 }
 
 #[test]
-fn examples_for_this_machine_do_what_they_say() {
+fn examples_for_this_machine_do_what_they_state() {
     let all = examples();
     let documents: BTreeSet<&str> = all.iter().map(|e| e.place.0.as_str()).collect();
     let mut ran = 0;

@@ -39,15 +39,18 @@ fn what_cannot_be_made_is_refused_first() {
         "import rules --output file/x.toml",
         "man file/x",
     ] {
-        let said = refused(dir, line);
+        let output = refused(dir, line);
         assert!(
-            said.starts_with("error: cannot make the folder "),
-            "{line}: {said}"
+            output.starts_with("error: cannot make the folder "),
+            "{line}: {output}"
         );
         assert!(!dir.join("cache").exists(), "{line}: the lab was opened");
     }
-    let said = refused(dir, "lab measure --out results");
-    assert!(said.contains("it is a folder; name a file in it"), "{said}");
+    let output = refused(dir, "lab measure --out results");
+    assert!(
+        output.contains("it is a folder; name a file in it"),
+        "{output}"
+    );
 }
 
 #[test]

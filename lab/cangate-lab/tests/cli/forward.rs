@@ -96,8 +96,8 @@ fn a_missing_laboratory_is_named_with_the_cure() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let output = run(folder.path(), false, line);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{line}: {said}");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {message}");
         for words in [
             "error: ",
             "cangate-lab",
@@ -105,7 +105,7 @@ fn a_missing_laboratory_is_named_with_the_cure() {
             "cargo install --path lab/cangate-lab",
             "cargo build --release -p cangate-lab",
         ] {
-            assert!(said.contains(words), "{line}: {words}: {said}");
+            assert!(message.contains(words), "{line}: {words}: {message}");
         }
         assert!(output.stdout.is_empty());
     }
@@ -129,12 +129,12 @@ fn both_programs_have_one_version() {
         lab.trim_start_matches("cangate-lab "),
         gateway.trim_start_matches("cangate ")
     );
-    let said = version(&["lab", "--version", "--verbose"]);
+    let message = version(&["lab", "--version", "--verbose"]);
     assert!(
-        said.contains(
+        message.contains(
             "kmod/bitcan, kmod/canchar, kmod/nesting, kmod/shmcan, kmod/vfcan\n  licence:  GPL-2.0"
         ),
-        "{said}"
+        "{message}"
     );
     assert!(crate::root().join("kmod/bitcan").exists());
 }
@@ -147,7 +147,7 @@ fn a_gateway_under_test_that_is_missing_is_named() {
         .args(["lab", "measure", "--cangate", "no/such/cangate", "--cache"])
         .arg(folder.path().join("cache"))
         .args(["--mirror", "http://127.0.0.1:1"]);
-    let said = stderr(&mut command, 2);
-    assert!(said.contains("no/such/cangate"), "{said}");
-    assert!(said.contains("--cangate"), "{said}");
+    let message = stderr(&mut command, 2);
+    assert!(message.contains("no/such/cangate"), "{message}");
+    assert!(message.contains("--cangate"), "{message}");
 }

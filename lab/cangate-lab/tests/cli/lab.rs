@@ -19,34 +19,34 @@ fn refused(args: &[&str], status: i32) -> String {
 
 #[test]
 fn a_wrong_word_names_the_option_and_what_there_is() {
-    let said = refused(&["lab", "measure", "--traffic", "fluod"], 2);
+    let text = refused(&["lab", "measure", "--traffic", "fluod"], 2);
     assert!(
-        said.contains("--traffic: `fluod` is not a traffic pattern"),
-        "{said}"
+        text.contains("--traffic: `fluod` is not a traffic pattern"),
+        "{text}"
     );
-    assert!(said.contains("oneatatime, load:PERCENT, flood"), "{said}");
-    let said = refused(&["lab", "measure", "--kernel", "2.6.33"], 2);
-    assert!(said.contains("5.10, 5.10-rt, 6.1"), "{said}");
+    assert!(text.contains("oneatatime, load:PERCENT, flood"), "{text}");
+    let text = refused(&["lab", "measure", "--kernel", "2.6.33"], 2);
+    assert!(text.contains("5.10, 5.10-rt, 6.1"), "{text}");
 }
 
 #[test]
 fn words_that_do_not_go_together_are_refused_with_the_reason() {
-    let said = refused(
+    let text = refused(
         &["lab", "measure", "--traffic", "load:50", "--payload", "16"],
         2,
     );
     assert!(
-        said.contains("--traffic load:50 --bench kvaser: a share of the bus"),
-        "{said}"
+        text.contains("--traffic load:50 --bench kvaser: a share of the bus"),
+        "{text}"
     );
     assert!(
-        said.contains("--payload 16 --bench kvaser: FD frames"),
-        "{said}"
+        text.contains("--payload 16 --bench kvaser: FD frames"),
+        "{text}"
     );
 }
 
 #[test]
-fn a_monitor_says_what_its_machine_lacks() {
+fn a_monitor_states_what_its_machine_lacks() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (kernel, out) = (path("vmlinux"), path("out"));
@@ -56,19 +56,19 @@ fn a_monitor_says_what_its_machine_lacks() {
     ]
     .concat();
     let with = |memory: &str| refused(&[&line[..], &["--memory", memory]].concat(), 1);
-    let said = with("16");
+    let text = with("16");
     assert!(
-        said.contains("cannot open") && said.contains(&kernel),
-        "{said}"
+        text.contains("cannot open") && text.contains(&kernel),
+        "{text}"
     );
     std::fs::write(&kernel, [0; 4096]).unwrap();
-    let said = with("16");
+    let text = with("16");
     assert!(
-        said.contains("is not a kernel that can be started"),
-        "{said}"
+        text.contains("is not a kernel that can be started"),
+        "{text}"
     );
-    let said = refused(&[&line[..], &["--memory", "4"]].concat(), 2);
-    assert!(said.contains("16..=3072"), "{said}");
+    let text = refused(&[&line[..], &["--memory", "4"]].concat(), 2);
+    assert!(text.contains("16..=3072"), "{text}");
 }
 
 #[test]
@@ -78,26 +78,26 @@ fn a_matrix_is_listed_or_refused_with_places() {
     std::fs::write(&file, "[[matrix]]\nseed = [1, 2]\npayload = [2, 4]\n").unwrap();
     let file = file.to_str().unwrap();
     let output = cangate(&["lab", "list", file]).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        said.contains("6.1_kvaser_cangw_oneatatime_none_2B_500f_seed-2"),
-        "{said}"
+        text.contains("6.1_kvaser_cangw_oneatatime_none_2B_500f_seed-2"),
+        "{text}"
     );
-    assert!(said.contains("4 experiments"), "{said}");
+    assert!(text.contains("4 experiments"), "{text}");
     std::fs::write(file, "[[matrix]]\nsede = 1\n").unwrap();
     for command in ["list", "run"] {
-        let said = refused(&["lab", command, file], 2);
-        assert!(said.contains("did you mean `seed`?"), "{said}");
-        assert!(said.contains("m.toml:2:1"), "{said}");
+        let text = refused(&["lab", command, file], 2);
+        assert!(text.contains("did you mean `seed`?"), "{text}");
+        assert!(text.contains("m.toml:2:1"), "{text}");
     }
 }
 
 #[test]
-fn a_claim_that_nobody_made_is_refused() {
-    let said = refused(&["lab", "reproduce", "--claims", "G1,G99"], 2);
+fn an_unknown_claim_is_refused() {
+    let text = refused(&["lab", "reproduce", "--claims", "G1,G99"], 2);
     assert!(
-        said.contains("`G99` is not a claim: choose one of G1, G2"),
-        "{said}"
+        text.contains("`G99` is not a claim: choose one of G1, G2"),
+        "{text}"
     );
 }
 
@@ -122,14 +122,14 @@ fn a_rate_of_what_there_is_not_is_refused() {
         (&["--traffic", "flood"], "unexpected argument '--traffic'"),
     ] {
         let args: Vec<_> = ["lab", "rate"].iter().chain(words).copied().collect();
-        let said = refused(&args, 2);
-        assert!(said.contains(place), "{words:?}: {said}");
+        let text = refused(&args, 2);
+        assert!(text.contains(place), "{words:?}: {text}");
     }
     // The folder for the attempts is a file.
     let file = tempfile::NamedTempFile::new().unwrap();
     let name = file.path().to_str().unwrap();
-    let said = refused(&["lab", "rate", "--out", name], 1);
-    assert!(said.contains(name), "{said}");
+    let text = refused(&["lab", "rate", "--out", name], 1);
+    assert!(text.contains(name), "{text}");
 }
 
 #[test]
@@ -141,8 +141,8 @@ fn claims_without_a_value_are_listed() {
     ] {
         let output = cangate(args).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{args:?}");
-        let said = String::from_utf8(output.stdout).unwrap();
-        let lines: Vec<&str> = said.lines().collect();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
         let claim = |id: &str| {
             let mut of = lines
                 .iter()
@@ -150,15 +150,15 @@ fn claims_without_a_value_are_listed() {
             (of.next().copied().unwrap_or_default(), of.count())
         };
         let (g2, more) = claim("G2");
-        assert!(g2.contains("A flood has a lower best case"), "{said}");
-        assert!(g2.ends_with("(gateway-2011 §3.2)"), "{said}");
+        assert!(g2.contains("A flood has a lower best case"), "{text}");
+        assert!(g2.ends_with("(gateway-2011 §3.2)"), "{text}");
         assert_eq!(more, 0);
         for id in ["G1", "G5/bpf", "G12", "S1", "O8"] {
-            assert!(!claim(id).0.is_empty(), "{id}: {said}");
+            assert!(!claim(id).0.is_empty(), "{id}: {text}");
         }
     }
-    let said = refused(&["lab", "reproduce", "--claims", "G99"], 2);
-    assert!(said.contains("--claims list"), "{said}");
+    let text = refused(&["lab", "reproduce", "--claims", "G99"], 2);
+    assert!(text.contains("--claims list"), "{text}");
 }
 
 /// `cargo xtask test --all` has the claims that remain with these options, and `--long` the rest.
@@ -173,8 +173,8 @@ fn claims_with_machines_and_searches_can_be_left_out() {
         let words = format!("lab reproduce --quick --list --json {words}");
         let args: Vec<_> = words.split_whitespace().collect();
         let output = cangate(&args).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{text}");
         let claims: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
         let one = |claim: &serde_json::Value| Listed {
             id: claim["id"].as_str().unwrap().to_owned(),
@@ -210,7 +210,7 @@ fn claims_with_machines_and_searches_can_be_left_out() {
         ids(&listed("--without-machines --without-searches"), every),
         ids(&all, |claim| !claim.machines && !claim.searches)
     );
-    let said = refused(
+    let text = refused(
         &[
             "lab",
             "reproduce",
@@ -221,5 +221,5 @@ fn claims_with_machines_and_searches_can_be_left_out() {
         ],
         2,
     );
-    assert!(said.contains("leave out --without-machines"), "{said}");
+    assert!(text.contains("leave out --without-machines"), "{text}");
 }

@@ -15,12 +15,12 @@ fn refused(folder: &Path, words: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_played_is_said_before_a_guest_boots() {
+fn what_cannot_be_played_is_reported_before_a_guest_boots() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("short.log"), "(1.0) in 123#00\n").unwrap();
     std::fs::write(at("good.log"), "(1.0) in 123#0000\n").unwrap();
-    for (words, said) in [
+    for (words, text) in [
         (
             "--bench timed --log short.log",
             "frame 1 (123#00) has no room",
@@ -38,6 +38,6 @@ fn what_cannot_be_played_is_said_before_a_guest_boots() {
         ("--bench timed --log none.log", "none.log"),
     ] {
         let err = refused(folder.path(), words);
-        assert!(err.contains(said), "{words}: {err}");
+        assert!(err.contains(text), "{words}: {err}");
     }
 }

@@ -57,8 +57,8 @@ fn an_adapter_without_restart_starts(kernel: &str) {
             "; the kernel reports: requested control mode FD not supported\n",
         ),
         _ => (
-            " (a bit rate or sample point that its controller does not have?)\n",
-            " (has its driver no CAN FD?)\n",
+            " (is the bit rate or the sample point outside the controller's range?)\n",
+            " (does its driver support CAN FD?)\n",
         ),
     };
     assert_eq!(

@@ -21,12 +21,12 @@ pub(super) struct Left {
 }
 
 impl Left {
-    pub(super) fn of(said: &BareOutcome) -> Self {
-        let lines = || said.text.lines();
+    pub(super) fn of(output: &BareOutcome) -> Self {
+        let lines = || output.text.lines();
         assert!(
-            said.ended && said.text.contains("end of stamps, 0 lost"),
+            output.ended && output.text.contains("end of stamps, 0 lost"),
             "{}",
-            said.text
+            output.text
         );
         let counters = lines()
             .rfind(|line| line.starts_with("{\"at_ns\""))
@@ -166,7 +166,7 @@ fn cards_are_driven_by_interrupt_and_by_polling() {
         for pattern in [SendPattern::OneAtATime, SendPattern::Schedule] {
             let mut task = task(pattern, frames.clone());
             task.on_cards = Some([one("s", 6, DriveMode::Poll), one("r", 7, DriveMode::Poll)]);
-            let said = run(Some(&plan), Some(&task), |bare| {
+            let output = run(Some(&plan), Some(&task), |bare| {
                 bare.objects = ["b0", "b1", "b2"]
                     .map(|bus| format!("can-bus,id={bus}"))
                     .to_vec();
@@ -178,7 +178,7 @@ fn cards_are_driven_by_interrupt_and_by_polling() {
                     })
                     .to_vec();
             });
-            let left = Left::of(&said);
+            let left = Left::of(&output);
             assert_eq!(left.came(1), expected, "{model} {drive:?} {pattern:?}");
             assert_eq!(left.counters.frames(Fate::Routed), expected.len() as u128);
             assert_eq!(
@@ -260,16 +260,16 @@ fn an_idle_image_sleeps() {
 
 #[test]
 #[ignore = "runs an image in QEMU"]
-fn the_serial_line_answers_and_says_what_is_wrong() {
+fn the_serial_line_answers_and_reports_errors() {
     let Some(_lab) = lab() else { return };
     let says = |plan: Option<&ImagePlan>, letters: &[u8]| {
-        let said = run(plan, None, |bare| {
+        let output = run(plan, None, |bare| {
             bare.letters = letters.to_vec();
             bare.objects = vec!["can-bus,id=b0".into()];
             bare.devices = vec!["kvaser_pci,canbus=b0,addr=4".into()];
         });
-        assert!(said.ended, "{}", said.text);
-        said.text
+        assert!(output.ended, "{}", output.text);
+        output.text
     };
     let card = |slot: u8| {
         let address = format!("0000:00:{slot:02x}.0");
@@ -316,14 +316,14 @@ fn sixty_four_routes_fit_a_microcontroller() {
     let mut bare = BareMachine::new(2, Duration::from_secs(120));
     bare.processor = BareProcessor::CortexM4;
     bare.image = std::fs::read(&template.path).unwrap();
-    let said = lab.run_bare(&bare, &SilentProgress).unwrap();
-    println!("{}", said.text);
+    let output = lab.run_bare(&bare, &SilentProgress).unwrap();
+    println!("{}", output.text);
     assert!(
-        said.ended && said.text.contains("64 routes, 64 frames, 64 came out"),
+        output.ended && output.text.contains("64 routes, 64 frames, 64 came out"),
         "{}",
-        said.text
+        output.text
     );
-    let counters = said
+    let counters = output
         .text
         .lines()
         .find(|line| line.starts_with("{\"at_ns\""))

@@ -12,13 +12,14 @@ fn the_file_sets_bit_rates() {
     let set = "can state ERROR-ACTIVE restart-ms 70 bitrate 250000 ";
     assert_eq!(steps["set"], format!("{set}up\n"));
     assert_eq!(steps["returns"], set);
-    let other = "error: a: can1 is up at 250000 bit/s: `ip link set can1 down` first, or leave `bitrate` out to take it \
-                 as it is\n";
+    let other = "error: a: can1 is up at 250000 bit/s: `ip link set can1 down` first, or leave \
+                 `bitrate` out to use its present settings\n";
     assert_eq!(steps["other"], other);
     assert_eq!(
         steps["impossible"],
-        "error: a: can1 cannot be set to 500000 bit/s, data phase 2000000 bit/s: Operation not supported (os error 95) \
-         (has its driver no CAN FD?)\nDOWN\nerror: a: vcan7 is a vcan, which has no bit rate: leave `bitrate` out\n"
+        "error: a: can1 cannot be set to 500000 bit/s, data phase 2000000 bit/s: Operation not \
+         supported (os error 95) (does its driver support CAN FD?)\nDOWN\nerror: a: vcan7 is a \
+         vcan, which has no bit rate: leave `bitrate` out\n"
     );
     let at = |rate: u32| format!("can state ERROR-ACTIVE restart-ms 70 bitrate {rate} ");
     let runs_at = |wanted: u32| {
@@ -33,7 +34,8 @@ fn the_file_sets_bit_rates() {
     );
     assert_eq!(steps["other file"], at(250_000));
     // An interface that was up at the start belongs to another owner, who has to switch it off.
-    let refused = "can1 is up at 125000 bit/s: `ip link set can1 down` first, or leave `bitrate` out to take it as it is";
+    let refused = "can1 is up at 125000 bit/s: `ip link set can1 down` first, or leave `bitrate` \
+                   out to use its present settings";
     assert_eq!(
         steps["not ours"],
         format!(

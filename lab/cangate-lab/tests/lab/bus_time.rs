@@ -20,8 +20,8 @@ fn measured(words: &str, out: &Path) -> probe::RunResults {
         .arg("--out")
         .arg(out);
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{words}: {said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words}: {text}");
     probe::results::read(out).unwrap()
 }
 
@@ -143,8 +143,8 @@ fn what_is_taken_away_under_a_flood_does_no_harm() {
         echo well
     "#;
     let output = exec("--bench timed", script).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stderr);
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{printed}{said}");
-    assert!(printed.ends_with("well\n"), "{printed}{said}");
+    assert!(output.status.success(), "{printed}{text}");
+    assert!(printed.ends_with("well\n"), "{printed}{text}");
 }

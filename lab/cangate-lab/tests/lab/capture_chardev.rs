@@ -32,14 +32,14 @@ fn a_character_device_is_recorded_as_an_interface_of_its_bus() {
         assert_eq!(number(one, "lost"), 0, "{text}");
         assert_eq!(number(&one["written"], "frames"), number(one, "received"));
     }
-    for said in [
+    for output in [
         "same frames as candump",
         "sent 101 received 503",
         "the interface is candump's",
         "same frames beside it",
         "in the order of the stamps",
     ] {
-        assert!(same.contains(&said), "{said}: {text}");
+        assert!(same.contains(&output), "{output}: {text}");
     }
     let names = [&all[1]["interfaces"][0], &all[1]["interfaces"][1]].map(|one| &one["name"]);
     assert_eq!(names, ["can0", "/dev/gw0"]);
@@ -52,12 +52,12 @@ fn a_character_device_is_recorded_as_an_interface_of_its_bus() {
     let lost = &parts["lost"];
     let error = "error: 236 frames were lost: 236: a character device's queue was full (it holds 64 frames)";
     assert_eq!(lost[..2], [error, "status 3"], "{text}");
-    let said = &json(lost)[0];
+    let output = &json(lost)[0];
     // The queue has room for 64.
-    let counts = &said["interfaces"][0];
-    assert_eq!(number(said, "received"), 65, "{text}");
+    let counts = &output["interfaces"][0];
+    assert_eq!(number(output, "received"), 65, "{text}");
     assert_eq!(number(counts, "lost_device"), 236, "{text}");
-    assert_eq!(number(said, "lost"), 236, "{text}");
+    assert_eq!(number(output, "lost"), 236, "{text}");
     let remark = lost.iter().filter(|line| line.starts_with("# "));
     assert!(
         remark.clone().all(|line| line.contains("/dev/gw0")),

@@ -21,8 +21,8 @@ fn programs(into: &Path) -> Option<String> {
             eprintln!("SKIPPED because there is no C compiler");
             return None;
         };
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{message}");
         files.push_str(&format!(" --file {}", program.display()));
     }
     Some(files)

@@ -13,10 +13,10 @@ fn a_gateway_on_character_devices_meets_what_happens_to_devices() {
     let file =
         format!("--bench timed --file {TWO_DEVICES} --file {here}/tests/lab/chardev_port.sh");
     let output = exec(&file, "sh /lab/chardev_port.sh").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}{errors}");
-    let lines: Vec<_> = said.lines().map(str::trim).collect();
+    assert!(output.status.success(), "{text}{errors}");
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
     let expected = [
         "port gw0: character device /dev/gw0 at 500000 bit/s",
         "port gw1: character device /dev/gw1 at 500000 bit/s",

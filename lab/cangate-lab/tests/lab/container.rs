@@ -6,7 +6,7 @@ use super::script::{parts, printed};
 
 #[test]
 #[ignore = "boots a guest"]
-fn a_gateway_in_a_network_namespace_as_the_page_says() {
+fn a_gateway_in_a_network_namespace_as_the_page_states() {
     let Some(_lab) = lab() else { return };
     let program = root().join("target/package/cangate");
     if !program.is_file() {

@@ -236,8 +236,8 @@ fn data_paths_agree_on(kernel: &str) {
     for path in ["bpf", "auto"] {
         assert_eq!(cell("foreign-flush", path).restored, u64::from(clsact));
     }
-    let told = text.matches("another program had removed").count();
-    assert_eq!(told, if clsact { 3 } else { 1 }, "{text}");
+    let reported = text.matches("another program had removed").count();
+    assert_eq!(reported, if clsact { 3 } else { 1 }, "{text}");
     let failed = text.matches("`cangate reload` chooses again").count();
     assert_eq!(failed, 1, "BPF says that v1 is a vcan");
     assert!(!text.contains("another number"), "{text}");

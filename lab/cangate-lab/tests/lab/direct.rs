@@ -25,32 +25,32 @@ fn frames_pass_and_cards_come_back() {
     let text = printed("--bench kvaser --kernel 6.1 --timeout 600", "direct.sh");
     let steps = parts(&text);
     for (mode, status) in [("poll", "status 0"), ("interrupt", "status 137")] {
-        let said = steps[mode];
-        let has = |words: &str| assert!(said.contains(words), "{mode}: no {words:?} in {said}");
+        let output = steps[mode];
+        let has = |words: &str| assert!(output.contains(words), "{mode}: no {words:?} in {output}");
         has(
             "123 [8] 11 22 33 44 55 66 77 88\n123 [0]\n12345678 [4] DE AD BE EF\n7FF [0] remote request\n",
         );
         // On the other side, as they were sent there.
         has("456 [1] AA\n1ABCDEF0 [0] remote request\n001 [2] 88 99\n");
-        let received = numbers(said, "received");
+        let received = numbers(output, "received");
         // 104, plus the frames that the FIFO kept of the 20 that came while no program read it.
-        assert!((105..124).contains(&received[0]), "{said}");
-        assert_eq!(received[1], 3, "{said}");
-        assert!(numbers(said, "overrun")[0] >= 1, "{said}");
-        assert_eq!(numbers(said, "sent")[..2], [3, received[0]], "{said}");
-        assert_eq!(numbers(said, "held")[..2], [0, 0], "{said}");
-        assert_eq!(numbers(said, "lost")[..2], [0, 0], "{said}");
+        assert!((105..124).contains(&received[0]), "{output}");
+        assert_eq!(received[1], 3, "{output}");
+        assert!(numbers(output, "overrun")[0] >= 1, "{output}");
+        assert_eq!(numbers(output, "sent")[..2], [3, received[0]], "{output}");
+        assert_eq!(numbers(output, "held")[..2], [0, 0], "{output}");
+        assert_eq!(numbers(output, "lost")[..2], [0, 0], "{output}");
         has(&format!("on can2: {}\n", received[0] + 3));
         has(status);
         has("driver kvaser_pci kvaser_pci\noverride (null)\n");
     }
 
-    let said = steps["settings"];
+    let output = steps["settings"];
     let after = |word: &str| {
-        let line = said.lines().find_map(|line| line.strip_prefix(word));
-        line.unwrap_or_else(|| panic!("no {word} in {said}"))
+        let line = output.lines().find_map(|line| line.strip_prefix(word));
+        line.unwrap_or_else(|| panic!("no {word} in {output}"))
     };
-    assert!(after("before ").contains("bitrate 250000"), "{said}");
+    assert!(after("before ").contains("bitrate 250000"), "{output}");
     assert_eq!(after("before "), after("after "));
     assert_eq!(
         after("meanwhile "),
@@ -58,13 +58,13 @@ fn frames_pass_and_cards_come_back() {
         "the interface is gone while the gateway runs"
     );
     assert_eq!(
-        said.matches("another process drives the card").count(),
+        output.matches("another process drives the card").count(),
         2,
-        "{said}"
+        "{output}"
     );
-    assert!(said.ends_with("321 [1] 42\n"), "{said}");
+    assert!(output.ends_with("321 [1] 42\n"), "{output}");
 
-    let said = steps["mistakes"];
+    let output = steps["mistakes"];
     for words in [
         "there is no PCI device can9",
         "lo is an interface, but not of a PCI card",
@@ -73,10 +73,10 @@ fn frames_pass_and_cards_come_back() {
         "can1 has no channel 5",
         "which cangate cannot drive",
     ] {
-        assert!(said.contains(words), "no {words:?} in {said}");
+        assert!(output.contains(words), "no {words:?} in {output}");
     }
     // No controller was taken.
-    assert_eq!(said.matches("driver kvaser_pci").count(), 6, "{said}");
+    assert_eq!(output.matches("driver kvaser_pci").count(), 6, "{output}");
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn fd_frames_pass_without_a_driver() {
         "123##4112233\n{long}\n12345678##7AABBCCDDEEFF001122334400\n7FF#R\n1ABCDEF0#0102030405060708\n"
     );
     for mode in ["poll", "interrupt"] {
-        let said = steps[mode];
-        let has = |words: &str| assert!(said.contains(words), "{mode}: no {words:?} in {said}");
+        let output = steps[mode];
+        let has = |words: &str| assert!(output.contains(words), "{mode}: no {words:?} in {output}");
         has("615 frames received = 615 routed. All sums add up.\nstatus 0\n");
         // 11 bytes are padded to 12, as the DLC says.
         has(&first);

@@ -15,7 +15,7 @@ fn failed(arguments: &str, command: &str) -> String {
 
 #[test]
 #[ignore = "boots a guest"]
-fn a_panic_is_told_with_the_end_of_the_console() {
+fn a_panic_is_reported_with_the_end_of_the_console() {
     let Some(_lab) = lab() else { return };
     let words = failed(
         "--bench none",
@@ -30,7 +30,7 @@ fn a_panic_is_told_with_the_end_of_the_console() {
 
 #[test]
 #[ignore = "boots a guest"]
-fn want_of_memory_is_told() {
+fn want_of_memory_is_reported() {
     let Some(_lab) = lab() else { return };
     let words = failed("--bench none --memory 320", "tail /dev/zero");
     assert!(
@@ -49,7 +49,7 @@ fn a_guest_that_never_ends_is_given_up() {
 
 #[test]
 #[ignore = "boots a guest"]
-fn a_guest_that_is_switched_off_under_its_job_is_told() {
+fn a_guest_that_is_switched_off_under_its_job_is_reported() {
     let Some(_lab) = lab() else { return };
     let words = failed("--bench none", "poweroff -f");
     assert!(words.contains("switched itself off"), "{words}");

@@ -26,7 +26,7 @@ fn output_and_status_are_those_of_the_command() {
 
 #[test]
 #[ignore = "boots a guest"]
-fn a_command_that_is_not_there_is_said() {
+fn a_command_that_is_not_there_is_reported() {
     let Some(_lab) = lab() else { return };
     let mut command = exec("--bench none", "");
     let output = command.output().unwrap();
@@ -170,9 +170,9 @@ fn virtual_time_gives_the_same_bytes_whatever_else_the_host_does() {
 fn memory_that_is_too_little_for_the_image_is_refused() {
     let Some(_lab) = lab() else { return };
     let output = exec("--bench none --memory 64", "true").output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("too little"), "{said}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("too little"), "{message}");
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn what_cannot_be_is_refused_before_anything_is_booted() {
         ("--cpus 2", "--fast"),
     ] {
         let output = exec(arguments, "true").output().unwrap();
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
-        assert!(said.contains(words), "{arguments}: {said}");
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        assert!(message.contains(words), "{arguments}: {message}");
     }
 }

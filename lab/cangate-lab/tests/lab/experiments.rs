@@ -50,8 +50,8 @@ fn measured(words: &[&str], out: &Path) -> Vec<u8> {
     args.extend(["--out", out.to_str().unwrap()]);
     args.extend(words);
     let output = cangate(&args).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["time"], "virtual");
     assert!(json["latency_ns"]["p50"].as_i64().unwrap() > 0, "{json}");
@@ -84,8 +84,8 @@ fn what_the_bench_costs_is_taken_off() {
     for words in ["kvaser", "ctucan --payload 64", "timed"] {
         let args = ["lab", "measure", "--json", "--frames", "50", "--bench"];
         let output = cangate(&args).args(words.split(' ')).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{text}");
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let number = |value: &serde_json::Value| value.as_i64().unwrap();
         let (p50, floor) = (&json["latency_ns"]["p50"], &json["floor_ns"]["p50"]);
@@ -137,13 +137,13 @@ fn controllers_are_joined_and_parted_while_they_are_down() {
     )
     .output()
     .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         output.status.success(),
-        "{said} {}",
+        "{text} {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let lines: Vec<&str> = said
+    let lines: Vec<&str> = text
         .lines()
         .filter(|l| !l.contains("write error"))
         .collect();
@@ -213,8 +213,8 @@ fn the_highest_rate_is_searched_for_once() {
         ];
         args.extend("--bench timed --cpu board:4 --payload 2 --frames 400".split(' '));
         let output = cangate(&args).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{text}");
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
     };
     let found = search();

@@ -39,7 +39,7 @@ const PASSES: [u32; 6] = [1, 2, 3, 4, 5, 6];
 
 #[test]
 #[ignore = "boots a guest"]
-fn bpf_lets_a_frame_pass_as_often_as_max_hops_says() {
+fn bpf_lets_a_frame_pass_as_often_as_max_hops_states() {
     let Some(_lab) = lab() else { return };
     passed("6.1", &PASSES);
 }
@@ -50,7 +50,7 @@ mod long {
 
     #[test]
     #[ignore = "heavy"]
-    fn bpf_lets_a_frame_pass_as_often_as_max_hops_says_on_every_kernel() {
+    fn bpf_lets_a_frame_pass_as_often_as_max_hops_states_on_every_kernel() {
         let Some(_lab) = lab() else { return };
         for kernel in ["5.10", "6.12-rt", "7.3"] {
             passed(kernel, &PASSES);

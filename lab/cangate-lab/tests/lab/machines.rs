@@ -19,8 +19,8 @@ fn made(out: &Path, task: &str, gateway: &str) -> (serde_json::Value, Vec<u8>) {
     command.args(["--bench", "vm", "--task", task, "--frames", "50"]);
     let words = gateway.split(' ');
     let output = command.arg("--gateway").args(words).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     (json, std::fs::read(out).unwrap())
 }
@@ -82,9 +82,9 @@ fn a_machine_receives_what_a_node_sends() {
         "{json}"
     );
     let results = probe::results::read(&first).unwrap();
-    let said = experiment::receiving::receiving(&results).unwrap();
-    assert_eq!((said.bus, said.lost()), (50, 0), "{said:?}");
-    assert!(said.load > 99.0, "{said:?}");
+    let text = experiment::receiving::receiving(&results).unwrap();
+    assert_eq!((text.bus, text.lost()), (50, 0), "{text:?}");
+    assert!(text.load > 99.0, "{text:?}");
 }
 
 /// A machine that has a card's ports exits to the hypervisor at each of them, and two guests do the
@@ -120,7 +120,7 @@ fn incident(way: &str, what: &str) -> IncidentAftermath {
     let options = format!("{way} --payload 8 --machines 2 --incident {what}");
     let (json, _) = measured(&out, &options);
     let results = probe::results::read(&out).unwrap();
-    let all = IncidentAftermath::of(&results).unwrap();
+    let all = IncidentAftermath::from_results(&results).unwrap();
     // The one that asks continues: it is answered each time.
     assert_eq!(results.records.len(), 50, "{way} {what}");
     assert_eq!(json["lost"].as_u64(), Some(0), "{way} {what}: {json}");
@@ -144,7 +144,7 @@ fn survives(way: &str) {
     assert!(all.later > 0, "{way}: {all:?}");
     assert_eq!(all.unheard(), 0, "{way}: {all:?}");
     let all = incident(way, "bus-off");
-    assert_eq!(all.told, 2, "{way}: {all:?}");
+    assert_eq!(all.reported, 2, "{way}: {all:?}");
     assert!(all.given_up > 0, "{way}: {all:?}");
     assert_eq!(all.unheard(), 0, "{way}: {all:?}");
 }

@@ -11,10 +11,10 @@ fn a_process_drives_two_controllers() {
     let output = exec("--bench timed", include_str!("mapped.sh"))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}{errors}");
-    let lines: Vec<_> = said.lines().map(str::trim_end).collect();
+    assert!(output.status.success(), "{text}{errors}");
+    let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     let gateway = |mode: &str, passed: u32| {
         vec![
             format!("{mode}: 123#1122334455667788 12345678#R3 7FF#"),

@@ -33,16 +33,16 @@ fn does_what_a_driver_must(
     let file = format!("--bench timed --file {here}/tests/lab/modes.sh");
     let command = format!("sh /lab/modes.sh {model}");
     let output = exec(&file, &command).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}{errors}");
-    let parts: Vec<_> = said.split("== ").skip(1).collect();
-    assert_eq!(parts.len(), 6, "{said}{errors}");
+    assert!(output.status.success(), "{text}{errors}");
+    let parts: Vec<_> = text.split("== ").skip(1).collect();
+    assert_eq!(parts.len(), 6, "{text}{errors}");
     let part = |n: usize, name: &str, lines: &[&str]| {
         let all: Vec<_> = parts[n].lines().map(str::trim).collect();
-        assert_eq!(all[0], name, "{said}{errors}");
+        assert_eq!(all[0], name, "{text}{errors}");
         for line in lines.iter().chain(&["status 0"]) {
-            assert!(all.contains(line), "no `{line}` in {said}{errors}");
+            assert!(all.contains(line), "no `{line}` in {text}{errors}");
         }
         all
     };
@@ -54,11 +54,11 @@ fn does_what_a_driver_must(
     // 102 met an error, 104 lost the arbitration: both are lost, and neither is sent later.
     let one_shot = part(1, "one-shot", &["came 101#01 103#03 105#05"]);
     let row = one_shot.iter().find(|l| l.starts_with("gw1 up")).unwrap();
-    assert!(row.ends_with(" · 5 3 2"), "offered, sent, lost: {said}");
+    assert!(row.ends_with(" · 5 3 2"), "offered, sent, lost: {text}");
     let module = one_shot.iter().find(|l| l.starts_with("gw1 bus")).unwrap();
     // It has also received can1's frames.
     let own = counts(0, 3, 2).replace("received=0", "");
-    assert!(module.ends_with(&own), "{own} {said}");
+    assert!(module.ends_with(&own), "{own} {text}");
     // 32 errors in a row make it bus-off: the frame is lost, and after the restart the next one
     // passes.
     part(

@@ -28,8 +28,8 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         &format!("offload.sh {offload}"),
     );
     let steps = parts(&text);
-    let said = |step: &str| steps[step];
-    let without = said("without clsact");
+    let output = |step: &str| steps[step];
+    let without = output("without clsact");
     match offload {
         "auto" => assert!(
             without.contains("plain runs in the kernel, by can-gw"),
@@ -48,10 +48,10 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         !without.contains("clsact dev"),
         "asking leaves nothing: {without}"
     );
-    for line in said("check").lines() {
+    for line in output("check").lines() {
         assert!(line.ends_with(place), "{line}");
     }
-    let run = said("run");
+    let run = output("run");
     assert_eq!(frames(run), ["123#11", "200#FE", "123#33"]);
     assert_eq!((sent(run, "plain"), sent(run, "changed")), (2, 1));
     let by_bpf = place == "by BPF";
@@ -65,14 +65,14 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         assert!(run.contains("a cangate's, mark"), "{run}");
         assert!(run.contains("no cangate routes by BPF"), "{run}");
     }
-    let second = said("second");
+    let second = output("second");
     assert!(!second.contains("status 0"), "{second}");
     assert!(second.contains("/run/g.sock"), "{second}");
-    let reload = said("reload");
+    let reload = output("reload");
     assert_eq!(frames(reload), ["123#44", "300#55"]);
     // Routes that stay continue counting.
     assert_eq!((sent(reload, "plain"), sent(reload, "other")), (3, 1));
-    assert_eq!(frames(said("broken")), ["123#66"], "all as before");
+    assert_eq!(frames(output("broken")), ["123#66"], "all as before");
     // With `auto` routes move from place to place; where a place is required, some are refused and
     // nothing changes. In both cases each frame comes once.
     for (step, frame) in [
@@ -80,7 +80,7 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         ("moved to process", "123#68"),
         ("moved back", "123#69"),
     ] {
-        let moved = said(step);
+        let moved = output(step);
         assert_eq!(frames(moved), [frame], "{step}");
         if offload == "auto" {
             assert!(moved.contains("in force"), "{moved}");
@@ -89,13 +89,17 @@ fn lives(kernel: &str, offload: &str, place: &str) {
             assert!(!moved.contains("\"data_path\": \"bpf\""), "{moved}");
         }
     }
-    assert_eq!(frames(said("gone")), ["123#77"], "back with the interface");
-    let killed = said("killed");
+    assert_eq!(
+        frames(output("gone")),
+        ["123#77"],
+        "back with the interface"
+    );
+    let killed = output("killed");
     assert_eq!(frames(killed), ["123#88"], "once");
     // A link of tcx goes with its process.
     let died = killed.contains("left there by a process that died");
     assert_eq!(died, offload == "auto", "{killed}");
-    let end = said("end");
+    let end = output("end");
     assert!(end.contains("status 0"), "{end}");
     assert_eq!(frames(end), [""; 0], "nothing is left");
     assert!(end.contains("no rules"), "{end}");
@@ -104,7 +108,7 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         !end.contains("filter protocol"),
         "a BPF program was left: {end}"
     );
-    let persist = said("persist");
+    let persist = output("persist");
     assert_eq!(
         frames(persist),
         ["123#A1", "123#A2", "123#A3"],
@@ -116,13 +120,13 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         by_bpf,
         "{persist}"
     );
-    let process = said("process");
+    let process = output("process");
     assert_eq!(
         frames(process),
         ["123#B1"],
         "once: what was left in the kernel is gone"
     );
-    let other = said("another place");
+    let other = output("another place");
     assert_eq!(
         frames(other),
         ["123#B2"],

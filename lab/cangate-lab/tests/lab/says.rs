@@ -20,14 +20,14 @@ fn links(objects: &[Value]) -> Vec<[&str; 3]> {
 
 #[test]
 #[ignore = "boots a guest"]
-fn links_and_filtered_frames_are_told() {
+fn links_and_filtered_frames_are_reported() {
     let Some(_lab) = lab() else { return };
     let text = printed("--fast --bench none --kernel 6.1 --timeout 300", "says.sh");
     let steps = parts(&text);
-    let said = |step: &str| steps[step];
+    let output = |step: &str| steps[step];
 
     // 650 came in; routes ask for 306 of them. Elsewhere they ask only for the vcan's 124.
-    let filtered = said("filtered");
+    let filtered = output("filtered");
     let stats = &objects(filtered)[0];
     let row = interface(stats, "in");
     assert_eq!(
@@ -45,7 +45,7 @@ fn links_and_filtered_frames_are_told() {
     assert!(filtered.contains(words), "{filtered}");
 
     // Lost frames are not reported as "not asked for".
-    let stats = &objects(said("lost"))[0];
+    let stats = &objects(output("lost"))[0];
     let ports = stats["ports"].as_array().unwrap();
     let port = ports.iter().find(|port| port["name"] == "in").unwrap();
     let number = |value: &Value| value.as_u64().unwrap();
@@ -54,7 +54,7 @@ fn links_and_filtered_frames_are_told() {
     assert_eq!(number(&port["received"]) + lost, 306 + 5000, "{port}");
     assert_eq!(interface(stats, "in")["not_asked_for"], 344, "{stats}");
 
-    let sockets = said("sockets");
+    let sockets = output("sockets");
     assert!(!sockets.contains("never said"), "{sockets}");
     assert!(sockets.contains("status 0"), "{sockets}");
     let objects_said = objects(sockets);
@@ -70,14 +70,14 @@ fn links_and_filtered_frames_are_told() {
             .unwrap()
             .contains("another interface")
     );
-    let told = links(&objects_said);
+    let reported = links(&objects_said);
     assert_eq!(
-        told[..2],
+        reported[..2],
         ["down", "up"].map(|now| ["in", now, "socket"]),
         "{sockets}"
     );
     // It may be seen down shortly before it is gone, and before it is up.
-    let rest: Vec<[&str; 3]> = told[2..]
+    let rest: Vec<[&str; 3]> = reported[2..]
         .iter()
         .filter(|link| link[1] != "down")
         .copied()
@@ -89,7 +89,7 @@ fn links_and_filtered_frames_are_told() {
     );
     assert_eq!(objects_said[1]["event"], "ready");
 
-    let bpf = said("bpf");
+    let bpf = output("bpf");
     assert!(!bpf.contains("never said"), "{bpf}");
     let objects_said = objects(bpf);
     let row = interface(&objects_said[0], "in");
@@ -108,7 +108,7 @@ fn links_and_filtered_frames_are_told() {
     let taken = |line: &Value| line["event"] == "offload_taken" && line["data_path"] == "bpf";
     assert!(objects_said.iter().any(taken), "{bpf}");
 
-    let down = said("down from the start");
+    let down = output("down from the start");
     assert_eq!(
         links(&objects(down)),
         [["out", "down", "netlink"]],
@@ -116,7 +116,7 @@ fn links_and_filtered_frames_are_told() {
     );
     assert!(down.contains(" out           b1    down "), "{down}");
 
-    let can_gw = said("can-gw");
+    let can_gw = output("can-gw");
     assert!(!can_gw.contains("never said"), "{can_gw}");
     let objects_said = objects(can_gw);
     let sides = ["in", "out"].map(|port| interface(&objects_said[0], port));

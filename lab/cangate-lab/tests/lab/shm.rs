@@ -63,20 +63,20 @@ fn a_machine_that_owns_the_controller_routes_for_another() {
         })
     });
 
-    let said = parts(&driver);
-    let exchange = said["exchange"];
+    let text = parts(&driver);
+    let exchange = text["exchange"];
     let begins = format!("shmcan\nshmcan_uio\nreceived {FRAMES}\n");
     assert!(exchange.starts_with(&begins), "{exchange}");
     assert!(exchange.contains("All sums add up."), "{exchange}");
-    assert_eq!(said["return"], " can1 000005AA [1] 42\nstatus 0\n");
+    assert_eq!(text["return"], " can1 000005AA [1] 42\nstatus 0\n");
     assert_eq!(
-        said["mistakes"],
+        text["mistakes"],
         "driver \nanother process has 0000:00:02.0\nis a PCI device 8086:7000, not shared memory\n\
          load the kernel's module shmcan_uio\n"
     );
 
-    let said = parts(&other);
+    let text = parts(&other);
     let exchange = format!("received {FRAMES}\ndropped 0\n");
-    assert_eq!(said["exchange"], exchange);
-    assert_eq!(said["return"], " can0 00000555 [0] \nerrors 0 0\n");
+    assert_eq!(text["exchange"], exchange);
+    assert_eq!(text["return"], " can0 00000555 [0] \nerrors 0 0\n");
 }

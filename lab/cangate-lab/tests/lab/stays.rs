@@ -34,7 +34,7 @@ wait %1
 
 #[test]
 #[ignore = "boots a guest"]
-fn check_and_routes_say_why_a_route_stays_in_the_process() {
+fn check_and_routes_give_the_reason_a_route_stays_in_the_process() {
     let Some(_lab) = lab() else { return };
     let output = exec("--bench vcan", SCRIPT).output().unwrap();
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -48,14 +48,14 @@ fn check_and_routes_say_why_a_route_stays_in_the_process() {
     let vcan = "not by bpf: goes to vcan1, and a vcan interface shows local programs nothing of what \
                 BPF puts into it";
     assert_eq!(check.matches("runs in this process").count(), 2, "{out}");
-    for said in [check, routes] {
-        assert_eq!(said.matches(vcan).count(), 2, "{out}");
+    for text in [check, routes] {
+        assert_eq!(text.matches(vcan).count(), 2, "{out}");
         assert!(
-            said.contains("not by can-gw: it looks at the payload"),
+            text.contains("not by can-gw: it looks at the payload"),
             "{out}"
         );
         assert!(
-            said.contains("not by can-gw: must stay with route `by payload`"),
+            text.contains("not by can-gw: must stay with route `by payload`"),
             "{out}"
         );
     }

@@ -10,9 +10,9 @@ fn stderr(folder: &Path, args: &[&str]) -> String {
         .args(args)
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
-    said
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{text}");
+    text
 }
 
 /// Returns the position of a line with these words.
@@ -23,20 +23,20 @@ fn at(lines: &[&str], words: &str) -> usize {
 
 #[test]
 #[ignore = "boots a guest"]
-fn an_experiment_is_said_before_it_is_made() {
+fn an_experiment_is_reported_before_it_is_made() {
     let Some(_lab) = lab() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let said = stderr(folder.path(), &["lab", "measure", "--frames", "20"]);
-    let first = said.lines().next().unwrap();
+    let text = stderr(folder.path(), &["lab", "measure", "--frames", "20"]);
+    let first = text.lines().next().unwrap();
     assert_eq!(
         first,
         "2 experiments, the second one with an ideal gateway: \
          6.1_kvaser_cangw_oneatatime_none_4B_20f, 20 frames …"
     );
     let args = ["lab", "measure", "--frames", "20", "--no-floor"];
-    let said = stderr(folder.path(), &args);
+    let text = stderr(folder.path(), &args);
     assert_eq!(
-        said.lines().next().unwrap(),
+        text.lines().next().unwrap(),
         "1 experiment: 6.1_kvaser_cangw_oneatatime_none_4B_20f, 20 frames …"
     );
 }
@@ -53,12 +53,12 @@ fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
     .unwrap();
     // The four and their floor.
     let run = |jobs: &str| {
-        let said = stderr(folder.path(), &["lab", "run", "m.toml", "--jobs", jobs]);
+        let text = stderr(folder.path(), &["lab", "run", "m.toml", "--jobs", jobs]);
         // A message about saving a guest may appear in between.
-        said.lines().map(str::to_owned).collect::<Vec<_>>()
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    let said = run("2");
-    let lines: Vec<&str> = said.iter().map(String::as_str).collect();
+    let text = run("2");
+    let lines: Vec<&str> = text.iter().map(String::as_str).collect();
     let all = at(&lines, "5 experiments to run, 2 at a time");
     let begins = at(
         &lines,
@@ -79,8 +79,8 @@ fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
             std::fs::remove_file(path).unwrap();
         }
     }
-    let said = run("1");
-    let lines: Vec<&str> = said.iter().map(String::as_str).collect();
+    let text = run("1");
+    let lines: Vec<&str> = text.iter().map(String::as_str).collect();
     at(
         &lines,
         "1 of 5 experiments to run, 1 at a time; 4 have results",

@@ -60,9 +60,9 @@ fn each_way_costs_something() {
         "cangate bench syscalls vcan0 --frames 20 --json --virtual-time",
     );
     let output = bench.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let message = String::from_utf8_lossy(&output.stderr);
     let value: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {said}"));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {message}"));
     let ways = value["ways"].as_array().unwrap();
     assert_eq!(ways.len(), 8, "{value:#}");
     for way in ways {

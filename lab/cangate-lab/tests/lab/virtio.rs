@@ -113,8 +113,8 @@ fn exchange(gateway: &str, frames: u32, expected: [u32; 2]) -> [String; 2] {
 fn two_machines_exchange_a_hundred_thousand_frames() {
     let Some(_guests) = lab() else { return };
     let expected = format!("received {FRAMES}\ndropped 0 0\n== done\n");
-    let said = exchange(GATEWAY, FRAMES, [FRAMES; 2]);
-    assert_eq!(said, [expected.clone(), expected]);
+    let message = exchange(GATEWAY, FRAMES, [FRAMES; 2]);
+    assert_eq!(message, [expected.clone(), expected]);
 }
 
 /// With late acknowledgement, on a bus on which frames take time.
@@ -124,10 +124,10 @@ fn two_machines_share_a_controller() {
     let Some(_guests) = lab() else { return };
     // Identifiers count through all existing ones; the second machine may not send 0x700 to 0x7FE.
     let refused = 2 * 255;
-    let said = exchange(SHARED, 4096, [4096 - refused, 4096]);
+    let message = exchange(SHARED, 4096, [4096 - refused, 4096]);
     let first = format!("received {}\ndropped 0 0\n== done\n", 4096 - refused);
     let second = format!("received 4096\ndropped {refused} 0\n== done\n");
-    assert_eq!(said, [first, second]);
+    assert_eq!(message, [first, second]);
 }
 
 /// Remote frames from a log, and back into one.

@@ -15,7 +15,7 @@ pub(super) const LIST: FilterChoice = FilterChoice::List(MOST_FILTERS);
 
 /// Returns the experiment with one frame at a time and no filter.
 pub(super) fn one_at_a_time(extent: Extent, path: DataPath) -> Experiment {
-    path.of(Experiment {
+    path.apply_to(Experiment {
         bench: BenchKind::Kvaser,
         frames: extent.pick(500, 2000),
         ..Experiment::default()

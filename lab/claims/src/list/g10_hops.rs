@@ -4,8 +4,8 @@ use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
-use crate::figure::{FigureForm, FigureKind, FigurePlan, StatedValue, axis, micros, number, one};
 use crate::extent::Extent;
+use crate::figure::{FigureForm, FigureKind, FigurePlan, StatedValue, axis, micros, number, one};
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{line, lost, us};
@@ -36,7 +36,7 @@ fn hopping(
             DataPath::OwnRules | DataPath::User | DataPath::Bpf => VirtualKind::Vxcan,
         },
     };
-    path.of(Experiment {
+    path.apply_to(Experiment {
         hops,
         traffic,
         frames: extent.pick(200, 10_000),
@@ -184,8 +184,8 @@ fn figure() -> FigurePlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::tests::{at, figure};
     use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::figure::tests::{at, figure};
     use crate::testing::judge;
     use experiment::{GatewayChoice, fake};
 

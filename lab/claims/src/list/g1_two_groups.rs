@@ -4,8 +4,8 @@ use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
-use crate::figure::{FigureKind, FigurePlan, StatedValue, latency, number, profile};
 use crate::extent::Extent;
+use crate::figure::{FigureKind, FigurePlan, StatedValue, latency, number, profile};
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{arc, most_within, us, widest_gap};
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_says_what_a_timer_that_never_stops_does() {
+    fn g1_reports_the_effect_of_a_timer_that_never_stops() {
         let judged = judge(&G1, Extent::Full, |e| {
             if e.boot == Boot::default() {
                 fake::records(1000, 35_000)

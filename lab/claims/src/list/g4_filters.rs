@@ -4,8 +4,10 @@ use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{ClaimEvidence, MissingEvidence};
-use crate::figure::{FigureForm, FigureKind, FigurePlan, LATENCY, StatedValue, axis, latency, number};
 use crate::extent::Extent;
+use crate::figure::{
+    FigureForm, FigureKind, FigurePlan, LATENCY, StatedValue, axis, latency, number,
+};
 use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{line, ratio, us};
@@ -18,7 +20,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 
 fn filtered(extent: Extent, path: DataPath, filters: FilterChoice) -> Experiment {
-    path.quickly(extent).of(Experiment {
+    path.quickly(extent).apply_to(Experiment {
         filters,
         frames: extent.pick(200, 2000),
         ..simple(extent)

@@ -54,8 +54,8 @@ fn judge(
     extent: Extent,
     path: DataPath,
 ) -> Result<ClaimJudgement, MissingEvidence> {
-    let board = OverrunCounts::of(evidence, &overrun(extent, path))?;
-    let slower = OverrunCounts::of(evidence, &overrun_slower(extent, path))?;
+    let board = OverrunCounts::from_evidence(evidence, &overrun(extent, path))?;
+    let slower = OverrunCounts::from_evidence(evidence, &overrun_slower(extent, path))?;
     let mut conditions = Conditions::default();
     conditions.add(
         (0.7..=0.9).contains(&board.share),
@@ -78,7 +78,7 @@ fn judge(
         slower.first
     );
     let beside = path.against(|| {
-        let cangw = OverrunCounts::of(evidence, &overrun(extent, DataPath::Cangw))?;
+        let cangw = OverrunCounts::from_evidence(evidence, &overrun(extent, DataPath::Cangw))?;
         Ok(format!("{:.1} % lost", 100.0 * cangw.share))
     })?;
     let measured = format!(
@@ -105,7 +105,10 @@ struct OverrunCounts {
 }
 
 impl OverrunCounts {
-    fn of(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<Self, MissingEvidence> {
+    fn from_evidence(
+        evidence: &ClaimEvidence,
+        experiment: &Experiment,
+    ) -> Result<Self, MissingEvidence> {
         let results = evidence.results(experiment)?;
         evidence.profile(experiment)?;
         let runs = received_runs(&results.records);

@@ -17,7 +17,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 
 fn changing(extent: Extent, path: DataPath, modify: ModifyChoice) -> Experiment {
-    path.of(Experiment {
+    path.apply_to(Experiment {
         payload: 8,
         modify,
         frames: extent.pick(200, 10_000),

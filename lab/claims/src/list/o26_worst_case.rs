@@ -42,7 +42,7 @@ fn at(
     payload: u8,
     traffic: TrafficPattern,
 ) -> Experiment {
-    path.of(Experiment {
+    path.apply_to(Experiment {
         traffic,
         payload,
         load,

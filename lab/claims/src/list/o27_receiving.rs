@@ -60,27 +60,27 @@ fn line_rate(
     let mut measured = Vec::new();
     for way in ways(extent) {
         let experiment = flooded(extent, *way);
-        let said = receiving(evidence.results(&experiment)?).ok_or_else(|| MissingEvidence {
+        let counts = receiving(evidence.results(&experiment)?).ok_or_else(|| MissingEvidence {
             experiment: experiment.name(),
             why: "its results do not contain what the program received".to_owned(),
         })?;
-        let whole = said.bus == u64::from(experiment.frames);
-        let exits = said.exits.iter().find(|(kind, _)| kind == "exits");
+        let whole = counts.bus == u64::from(experiment.frames);
+        let exits = counts.exits.iter().find(|(kind, _)| kind == "exits");
         let exits = exits.map_or(0.0, |(_, each)| *each);
-        let places = said
+        let places = counts
             .places()
             .map(|(place, count)| format!("{count} {place}"));
-        measured.push(format!("vm:{way} {} of {}", said.program, said.bus));
+        measured.push(format!("vm:{way} {} of {}", counts.program, counts.bus));
         conditions.add(
-            whole && said.lost() == 0 && said.load >= 99.0,
+            whole && counts.lost() == 0 && counts.load >= 99.0,
             format!(
                 "by vm:{way} the program has {} of {} frames ({}); the bus is busy for {:.1} %, the processor idle for {:.0} %, \
                  and machines are left {exits:.1} times a frame",
-                said.program,
-                said.bus,
+                counts.program,
+                counts.bus,
                 places.join(", "),
-                said.load,
-                said.idle
+                counts.load,
+                counts.idle
             ),
         );
     }
@@ -105,7 +105,7 @@ mod tests {
             } else {
                 0
             };
-            let said = ReceivedCounts {
+            let counts = ReceivedCounts {
                 bus,
                 load,
                 owner: bus,
@@ -114,7 +114,7 @@ mod tests {
                 ..ReceivedCounts::default()
             };
             let mut results = fake::results(fake::records(3, 1));
-            results.description.more.extend(entries(&said));
+            results.description.more.extend(entries(&counts));
             evidence.add(e, Ok(results));
         }
         O27.judge(&evidence, extent).verdict

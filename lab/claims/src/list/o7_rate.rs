@@ -37,7 +37,7 @@ fn rated(extent: Extent, path: DataPath) -> Vec<Experiment> {
         };
         all.extend([timed, listed]);
     }
-    all.into_iter().map(|e| path.of(e)).collect()
+    all.into_iter().map(|e| path.apply_to(e)).collect()
 }
 
 const O7: Claim = Claim {

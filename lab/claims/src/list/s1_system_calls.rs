@@ -114,8 +114,8 @@ fn beside(before: &[BurstPoint], last: &BurstPoint, pick: fn(&BurstPoint) -> u64
     let Some((slope, at, _)) = line(&points) else {
         return f64::INFINITY;
     };
-    let said = slope * f64::from(last.frames) + at;
-    100.0 * (pick(last) as f64 / said - 1.0).abs()
+    let expected = slope * f64::from(last.frames) + at;
+    100.0 * (pick(last) as f64 / expected - 1.0).abs()
 }
 
 #[cfg(test)]

@@ -303,16 +303,19 @@ fn line_rate(
     let mut measured = Vec::new();
     for way in [Nesting::Host, Nesting::Driver, Nesting::Function] {
         let experiment = flooded(extent, way, 2);
-        let said = others(evidence, &experiment)?;
-        let exits = said.exits.iter().find(|(kind, _)| kind == "exits");
+        let figures = others(evidence, &experiment)?;
+        let exits = figures.exits.iter().find(|(kind, _)| kind == "exits");
         let exits = exits.map_or(0.0, |(_, each)| *each);
-        measured.push(format!("vm:{way} {:.1} %, {} lost", said.load, said.lost));
+        measured.push(format!(
+            "vm:{way} {:.1} %, {} lost",
+            figures.load, figures.lost
+        ));
         conditions.add(
-            said.load >= 99.0 && said.lost == 0 && said.refused == 0 && said.unheard == 0,
+            figures.load >= 99.0 && figures.lost == 0 && figures.refused == 0 && figures.unheard == 0,
             format!(
                 "by vm:{way} the bus is busy for {:.1} %, {} of {} frames are lost, {} refused; the processor is idle for {:.0} %, \
                  and machines are left {exits:.1} times a frame",
-                said.load, said.lost, said.sent, said.refused, said.idle
+                figures.load, figures.lost, figures.sent, figures.refused, figures.idle
             ),
         );
     }

@@ -15,7 +15,7 @@ use experiment::{
 
 /// Returns a gateway in user space, for any of the lab's words.
 pub(super) const fn user(receive: ReceiveChoice, transmit: TransmitChoice) -> GatewayChoice {
-    GatewayChoice::User(WayPair::of(receive, transmit))
+    GatewayChoice::User(WayPair::new(receive, transmit))
 }
 
 /// The simplest pair.

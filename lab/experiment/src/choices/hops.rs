@@ -113,8 +113,8 @@ impl FromStr for HopChoice {
         };
         if interfaces == 2 && !count.is_multiple_of(2) {
             return Err(WordError::new(
-                format!("{count} hops do not go round two interfaces"),
-                "each time round a chain of two is two hops: 2:2, 4:2",
+                format!("{count} hops are not possible with two interfaces"),
+                "each pass through a chain of two interfaces is two hops: 2:2, 4:2",
             ));
         }
         let hops = Self {

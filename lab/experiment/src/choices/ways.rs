@@ -103,59 +103,59 @@ pub struct WayPair {
 pub const PAPER_NAMES: [(&str, WayPair); 10] = [
     (
         "read-write",
-        WayPair::of(ReceiveChoice::Read, TransmitChoice::Write),
+        WayPair::new(ReceiveChoice::Read, TransmitChoice::Write),
     ),
     (
         "readnb-write",
-        WayPair::of(ReceiveChoice::ReadNonblock, TransmitChoice::Write),
+        WayPair::new(ReceiveChoice::ReadNonblock, TransmitChoice::Write),
     ),
     (
         "readbusy-write",
-        WayPair::of(ReceiveChoice::ReadBusypoll, TransmitChoice::Write),
+        WayPair::new(ReceiveChoice::ReadBusypoll, TransmitChoice::Write),
     ),
     (
         "readbusynoirq-write",
-        WayPair::of(ReceiveChoice::BusypollNoIrq, TransmitChoice::Write),
+        WayPair::new(ReceiveChoice::BusypollNoIrq, TransmitChoice::Write),
     ),
     (
         "mmap-mmap",
-        WayPair::of(ReceiveChoice::Ring, TransmitChoice::Ring),
+        WayPair::new(ReceiveChoice::Ring, TransmitChoice::Ring),
     ),
     (
         "mmap-write",
-        WayPair::of(ReceiveChoice::Ring, TransmitChoice::Write),
+        WayPair::new(ReceiveChoice::Ring, TransmitChoice::Write),
     ),
     (
         "mmapbusy-mmap",
-        WayPair::of(ReceiveChoice::RingBusy, TransmitChoice::Ring),
+        WayPair::new(ReceiveChoice::RingBusy, TransmitChoice::Ring),
     ),
     (
         "mmapbusy-write",
-        WayPair::of(ReceiveChoice::RingBusy, TransmitChoice::Write),
+        WayPair::new(ReceiveChoice::RingBusy, TransmitChoice::Write),
     ),
     (
         "readnb-mmap",
-        WayPair::of(ReceiveChoice::ReadNonblock, TransmitChoice::Ring),
+        WayPair::new(ReceiveChoice::ReadNonblock, TransmitChoice::Ring),
     ),
     (
         "mmsg-mmsg",
-        WayPair::of(ReceiveChoice::Recvmmsg, TransmitChoice::Sendmmsg),
+        WayPair::new(ReceiveChoice::Recvmmsg, TransmitChoice::Sendmmsg),
     ),
 ];
 
 impl WayPair {
     /// The simplest pair, with which the others are compared.
-    pub const READ_WRITE: Self = Self::of(ReceiveChoice::Read, TransmitChoice::Write);
+    pub const READ_WRITE: Self = Self::new(ReceiveChoice::Read, TransmitChoice::Write);
 
     /// Returns a pair.
     #[must_use]
-    pub const fn of(receive: ReceiveChoice, transmit: TransmitChoice) -> Self {
+    pub const fn new(receive: ReceiveChoice, transmit: TransmitChoice) -> Self {
         Self { receive, transmit }
     }
 
     /// Returns every pair.
     pub fn all() -> impl Iterator<Item = Self> {
-        let with = |receive| move |transmit: &TransmitChoice| Self::of(receive, *transmit);
+        let with = |receive| move |transmit: &TransmitChoice| Self::new(receive, *transmit);
         let all = ReceiveChoice::ALL.iter();
         all.flat_map(move |receive| TransmitChoice::ALL.iter().map(with(*receive)))
     }

@@ -88,8 +88,8 @@ fn what_does_not_go_together_is_refused_by_name() {
         (S::Filters, "eff:4096", "at most 2048"),
     ] {
         let words: Vec<_> = image.into_iter().chain([(setting, word)]).collect();
-        let said = refused(&words);
-        assert!(said.contains(why), "{setting} {word}: {said}");
+        let output = refused(&words);
+        assert!(output.contains(why), "{setting} {word}: {output}");
     }
 }
 
@@ -141,7 +141,7 @@ fn machines_beside_are_where_a_controller_is_shared() {
             "knows its functions",
         ),
     ] {
-        let said = refused(&with(gateway, &more));
-        assert!(said.contains(why), "{gateway} {more:?}: {said}");
+        let output = refused(&with(gateway, &more));
+        assert!(output.contains(why), "{gateway} {more:?}: {output}");
     }
 }

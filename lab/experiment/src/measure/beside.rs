@@ -148,7 +148,7 @@ pub(super) struct MomentSpan {
 
 impl MomentSpan {
     /// Does the work, and returns its result and the events during it.
-    pub(super) fn of<T>(
+    pub(super) fn measure<T>(
         machines: bool,
         work: impl FnOnce() -> Result<T, MeasureError>,
     ) -> Result<(T, Self), MeasureError> {

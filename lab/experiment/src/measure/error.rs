@@ -81,7 +81,7 @@ pub enum MeasureError {
     #[error("while warming up: {0}")]
     WarmUp(String),
     /// Round trips are missing.
-    #[error("{made} round trips of {asked} were made")]
+    #[error("only {made} of {asked} round trips were completed")]
     RoundTrips {
         /// The number requested.
         asked: u32,

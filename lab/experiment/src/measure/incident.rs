@@ -8,7 +8,7 @@
 use super::beside::{self, DATA, LoadSender, native};
 use super::error::MeasureError;
 use super::gateway::{SUMS, ask, file};
-use super::sharing::{BITCAN, INSIDE, OtherMachine, PHYSICAL, SharingMachines, tell};
+use super::sharing::{BITCAN, INSIDE, OtherMachine, PHYSICAL, SharingMachines, write_command};
 use crate::choices::{Incident, Machines, Nesting};
 use crate::incident::{IncidentAftermath, RETURNED};
 use crate::settings::Experiment;
@@ -43,7 +43,7 @@ const FAULTS: u32 = 32;
 pub(super) fn frames_sent(interface: &str, process: u32) -> Result<u64, MeasureError> {
     let path = format!("/proc/{process}/net/dev");
     let text = std::fs::read_to_string(&path).map_err(file("read", &path))?;
-    sent_in(&text, interface).ok_or_else(|| said(&path, &text))
+    sent_in(&text, interface).ok_or_else(|| unreadable(&path, &text))
 }
 
 /// Parses `/proc/net/dev`: eight numbers of receiving, then those of sending: bytes, packets, …
@@ -54,7 +54,7 @@ fn sent_in(text: &str, interface: &str) -> Option<u64> {
 }
 
 /// Returns an error with the printed text.
-fn said(what: &str, text: &str) -> MeasureError {
+fn unreadable(what: &str, text: &str) -> MeasureError {
     MeasureError::Run(format!("{what}: {}", text.trim()))
 }
 
@@ -62,7 +62,7 @@ fn said(what: &str, text: &str) -> MeasureError {
 fn victim(senders: &mut [LoadSender]) -> Result<&mut OtherMachine, MeasureError> {
     match senders.get_mut(VICTIM) {
         Some(LoadSender::Inside(other)) => Ok(other),
-        _ => Err(said(
+        _ => Err(unreadable(
             "no machine exists to which the incident could happen",
             "",
         )),
@@ -77,7 +77,7 @@ pub(super) struct SeenIncident {
     /// Frames of the machine that were on the bus, just after the incident.
     sent: u64,
     /// Machines that had been notified that the controller was bus-off.
-    told: u64,
+    reported: u64,
 }
 
 /// Causes the incident of the machine after `trips` round trips; `answered` returns the number of
@@ -114,7 +114,7 @@ pub(super) fn strike(
     Ok(SeenIncident {
         before,
         sent,
-        told: 0,
+        reported: 0,
     })
 }
 
@@ -133,16 +133,16 @@ pub(super) fn bus_off(
     output(Some(GATEWAY), &["sh", "-c", &fault])?;
     wait("the controller is not bus-off", || owner_says(host, true))?;
     std::thread::sleep(BUS_OFF);
-    let mut told = 0;
+    let mut reported = 0;
     each(sharing, |run| {
-        told += u64::from(is_bus_off(&run(&SHOW)?));
+        reported += u64::from(is_bus_off(&run(&SHOW)?));
         Ok(())
     })?;
     let sent = sent_by_victim(nesting)?;
     if host {
         output(Some(GATEWAY), &RESTART_HOST)?;
     } else {
-        tell(&format!("pf {PHYSICAL} restart"))?;
+        write_command(&format!("pf {PHYSICAL} restart"))?;
     }
     wait("the controller stays bus-off", || owner_says(host, false))?;
     if host {
@@ -161,7 +161,7 @@ pub(super) fn bus_off(
     Ok(SeenIncident {
         before: u64::from(before),
         sent,
-        told,
+        reported,
     })
 }
 
@@ -185,7 +185,8 @@ fn owner_says(host: bool, off: bool) -> Result<bool, MeasureError> {
     let all = text.lines().find(|line| line.starts_with("pf0 "));
     let state = all.and_then(|line| line.rsplit_once("state="));
     let is = state.map(|(_, state)| state == "bus-off");
-    is.map(|is| is == off).ok_or_else(|| said(BITCAN, &text))
+    is.map(|is| is == off)
+        .ok_or_else(|| unreadable(BITCAN, &text))
 }
 
 /// An operation in a machine, given a function that runs a program there.
@@ -218,7 +219,10 @@ fn wait(
     let end = Instant::now() + INCIDENT_TIMEOUT;
     while !is_so()? {
         if Instant::now() >= end {
-            return Err(said(what, &format!("for {} s", INCIDENT_TIMEOUT.as_secs())));
+            return Err(unreadable(
+                what,
+                &format!("for {} s", INCIDENT_TIMEOUT.as_secs()),
+            ));
         }
         std::thread::sleep(LOOK_EVERY);
     }
@@ -251,7 +255,7 @@ pub(super) fn aftermath(
     Ok(IncidentAftermath {
         before: seen.before,
         later,
-        told: seen.told,
+        reported: seen.reported,
         returned,
         received,
         requested: sum(|a| a.requested),
@@ -310,7 +314,7 @@ fn sent_by_victim(nesting: Nesting) -> Result<u64, MeasureError> {
         let text = bitcan()?;
         return of_function(&text, function)
             .map(|account| account.sent)
-            .ok_or_else(|| said(BITCAN, &text));
+            .ok_or_else(|| unreadable(BITCAN, &text));
     }
     let text = String::from_utf8_lossy(&ask()?).into_owned();
     let json: serde_json::Value = serde_json::from_str(&text)?;
@@ -319,7 +323,7 @@ fn sent_by_victim(nesting: Nesting) -> Result<u64, MeasureError> {
     let own = ports.and_then(|all| all.iter().find(|one| one["name"] == name.as_str()));
     // A port of a machine at a controller receives a frame when it was on the bus.
     own.and_then(|port| port["received"].as_u64())
-        .ok_or_else(|| said("the gateway's counters", &text))
+        .ok_or_else(|| unreadable("the gateway's counters", &text))
 }
 
 /// Returns the accounts of all machines.
@@ -334,7 +338,7 @@ fn accounts(
         let all = (0..count).map(|number| of_function(&text, number));
         return all
             .collect::<Option<_>>()
-            .ok_or_else(|| said(BITCAN, &text));
+            .ok_or_else(|| unreadable(BITCAN, &text));
     }
     // QEMU does not outlive the program behind its device; and a gateway reports these sums at its
     // end.
@@ -352,7 +356,7 @@ fn accounts(
     if all.len() == count as usize {
         Ok(all)
     } else {
-        Err(said("the gateway's sums", &text))
+        Err(unreadable("the gateway's sums", &text))
     }
 }
 
@@ -374,12 +378,12 @@ fn of_function(text: &str, number: u32) -> Option<MachineAccount> {
     })
 }
 
-/// Parses a remark of a port at a controller: `… N frames asked for = N sent, N refused by its
-/// rights, N while it was down or not of its kind, N given up, N waiting; …`.
+/// Parses a remark of a port at a controller: `… N frames requested = N sent, N refused by its
+/// rights, N refused while it was down or for their kind, N given up, N waiting; …`.
 fn of_remark(text: &str) -> Option<MachineAccount> {
     let (_, text) = text.split_once("controller can: ")?;
     let (text, _) = text.split_once(';')?;
-    let (requested, fates) = text.split_once(" frames asked for = ")?;
+    let (requested, fates) = text.split_once(" frames requested = ")?;
     let numbers: Vec<u64> = fates
         .split(", ")
         .map(|fate| fate.split(' ').next()?.parse().ok())
@@ -413,8 +417,9 @@ mod tests {
                     unsupported=3 down=4 sent=9 aborted=0 dropped=1 reset=0 waiting=1 attempts=9\n";
         assert_eq!(of_function(line, 1), Some(expected));
         assert_eq!(of_function(line, 2), None);
-        let remark = "other0: controller can: 21 frames asked for = 9 sent, 3 refused by its rights, 7 while it was down or not \
-                      of its kind, 1 given up, 1 waiting; 0 heard = 0 taken, 0 lost (its queue was full), 0 waiting or thrown away";
+        let remark = "other0: controller can: 21 frames requested = 9 sent, 3 refused by its rights, 7 \
+                      refused while it was down or for their kind, 1 given up, 1 waiting; 0 received = 0 read, \
+                      0 lost (its queue was full), 0 waiting or discarded";
         assert_eq!(of_remark(remark), Some(expected));
         assert_eq!(of_remark("other0: a monitor has connected"), None);
     }

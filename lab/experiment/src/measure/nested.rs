@@ -184,20 +184,20 @@ impl NestedProgram {
         let kvm = self.sharing.machine.is_some();
         // Both spans include the cost of starting and ending the program.
         let (few, many) = (WARM_UP, WARM_UP + experiment.frames);
-        let ((), first) = MomentSpan::of(kvm, || self.run(experiment, few))?;
+        let ((), first) = MomentSpan::measure(kvm, || self.run(experiment, few))?;
         let (way, incident) = (self.program.way, experiment.incident);
         let off = match incident {
             Incident::BusOff => Some(incident::bus_off(&mut self.sharing, way, few)?),
             _ => None,
         };
-        let (struck, second) = MomentSpan::of(kvm, || match incident {
+        let (struck, second) = MomentSpan::measure(kvm, || match incident {
             Incident::Kill | Incident::Pause | Incident::Reset => self.run_and_strike(experiment),
             Incident::None | Incident::BusOff => {
                 self.run(experiment, many).map(|()| SeenIncident::default())
             }
         })?;
         let results = self.trips()?;
-        let ((), alone) = MomentSpan::of(kvm, || {
+        let ((), alone) = MomentSpan::measure(kvm, || {
             std::thread::sleep(ALONE);
             Ok(())
         })?;
@@ -307,10 +307,10 @@ fn run(
     if ran.status == 0 || ran.status == LOSS {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&ran.stderr);
+    let text = String::from_utf8_lossy(&ran.stderr);
     Err(MeasureError::Run(format!(
         "in the inner machine: {}",
-        said.trim()
+        text.trim()
     )))
 }
 

@@ -127,10 +127,10 @@ impl SharingPeer {
         let exits = exits.transpose()?;
         // Frames on their way to the machine arrive during this pause.
         std::thread::sleep(PAUSE);
-        let said = self.in_machine(&["sh", "-c", END, "sh"])?;
-        let said: serde_json::Value = serde_json::from_str(&said)?;
-        let program = said["received"].as_u64().ok_or_else(|| {
-            MeasureError::Run(format!("the output of the receiving program is `{said}`"))
+        let text = self.in_machine(&["sh", "-c", END, "sh"])?;
+        let text: serde_json::Value = serde_json::from_str(&text)?;
+        let program = text["received"].as_u64().ok_or_else(|| {
+            MeasureError::Run(format!("the output of the receiving program is `{text}`"))
         })?;
         let log = match &mut self.sharing.machine {
             Some(machine) => machine.read(RECEIVED)?,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_has_is_told_by_numbers() {
+    fn what_a_program_has_is_reported_by_numbers() {
         let log = "(1.0) can0 123#0000AA\n(1.1) can0 123#0002\n(1.2) can0 20000088#00\n";
         assert_eq!(numbers(log), [0, 2]);
         let of = |r: &FrameRecord| r.status;

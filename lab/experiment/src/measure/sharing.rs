@@ -65,7 +65,7 @@ impl SharingMachines {
         }
         let each = &self.functions;
         each.iter().try_for_each(|n| {
-            tell(&format!(
+            write_command(&format!(
                 "vf {PHYSICAL} {n} budget=frames:{rate}:{SECOND}:1"
             ))
         })
@@ -303,10 +303,10 @@ fn up(machine: &mut InnerMachine) -> Result<(), MeasureError> {
 fn physical(functions: u32) -> Result<(), MeasureError> {
     // This interface would have an interrupt for each frame.
     output(Some(GATEWAY), &["ip", "link", "set", INCOMING, "down"])?;
-    tell(&format!(
+    write_command(&format!(
         "add {PHYSICAL} bus=0 model=shared functions={functions} queue=64 fifo=64"
     ))?;
-    tell(&format!("pf {PHYSICAL} up bitrate={BITRATE}"))
+    write_command(&format!("pf {PHYSICAL} up bitrate={BITRATE}"))
 }
 
 /// A virtual function as a mediated device.
@@ -333,7 +333,7 @@ fn mediated(index: u32, rights: &str) -> Result<MediatedDevice, MeasureError> {
     // NAME/N
     let number = text.trim().rsplit('/').next().and_then(|n| n.parse().ok());
     let number = number.ok_or_else(|| MeasureError::Run(format!("{which}: {text}")))?;
-    tell(&format!("vf {PHYSICAL} {number} {rights}"))?;
+    write_command(&format!("vf {PHYSICAL} {number} {rights}"))?;
     Ok(MediatedDevice { path, number })
 }
 
@@ -344,10 +344,10 @@ const PHYSICAL_CLASS: &str = "bitcan-pf";
 /// machine wrote it.
 fn timed(function: u32, machine: &InnerMachine) -> Result<(), MeasureError> {
     let clock = machine.clock()?;
-    tell(&format!("vf {PHYSICAL} {function} clock={clock}"))
+    write_command(&format!("vf {PHYSICAL} {function} clock={clock}"))
 }
 
-pub(super) fn tell(words: &str) -> Result<(), MeasureError> {
+pub(super) fn write_command(words: &str) -> Result<(), MeasureError> {
     write(BITCAN, &format!("{words}\n"))
 }
 

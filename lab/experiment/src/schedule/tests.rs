@@ -166,7 +166,7 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn where_no_guest_can_be_had_it_ends_and_says_why() {
+fn where_no_guest_can_be_had_it_ends_and_gives_the_reason() {
     let (_dir, store) = store();
     let machine = FakeMachine::new(|_| Err(guest::Error::Mirror("nowhere".to_owned())));
     let end = go(&machine, &store, &some(50), OPTIONS).unwrap_err();

@@ -115,7 +115,7 @@ fn what_is_half_written_never_counts_and_is_cleared_away() {
 }
 
 #[test]
-fn a_full_disk_says_so() {
+fn a_full_disk_is_reported() {
     // A device that is always full.
     let full = at("write", Path::new("x"))(fs::write("/dev/full", "x").unwrap_err());
     assert!(matches!(full, StoreError::Full(_)), "{full}");

@@ -75,7 +75,7 @@ pub enum AgentError {
     #[error("the job cannot be read")]
     Job(#[source] serde_json::Error),
     /// A prepared guest got an order to prepare again.
-    #[error("a guest is prepared once only")]
+    #[error("a guest can be prepared only once")]
     PreparedTwice,
     /// The job is a command without a program.
     #[error("there is no command")]

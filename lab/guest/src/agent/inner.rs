@@ -47,12 +47,12 @@ pub(super) fn serve() -> Result<(), AgentError> {
     program::output(None, &["ip", "link", "set", "lo", "up"])?;
     let mut port = port()?;
     let mut reader = PieceReader::default();
-    say(&mut port, &WirePiece::Ready(String::new()))?;
+    send(&mut port, &WirePiece::Ready(String::new()))?;
     let mut buffer = [0; 1 << 12];
     loop {
         while let Some((kind, bytes)) = reader.next_of_any_kind().map_err(garbled)? {
             let Some(request) = InnerRequest::from_parts(kind, &bytes) else {
-                say(
+                send(
                     &mut port,
                     &WirePiece::Failed("it received an unknown request".to_owned()),
                 )?;
@@ -62,7 +62,7 @@ pub(super) fn serve() -> Result<(), AgentError> {
                 Ok(status) => WirePiece::Status(status),
                 Err(error) => WirePiece::Failed(with_causes(&error)),
             };
-            say(&mut port, &last)?;
+            send(&mut port, &last)?;
         }
         match port.read(&mut buffer) {
             // No process has opened the other side yet.
@@ -78,7 +78,7 @@ fn garbled(error: crate::wire::WireError) -> AgentError {
     AgentError::Host(io::Error::other(error))
 }
 
-fn say(port: &mut File, piece: &WirePiece) -> Result<(), AgentError> {
+fn send(port: &mut File, piece: &WirePiece) -> Result<(), AgentError> {
     piece.write(port).map_err(AgentError::Host)
 }
 
@@ -94,10 +94,10 @@ fn answer(request: &InnerRequest, port: &mut File) -> Result<i32, AgentError> {
                 .output()
                 .map_err(AgentError::file("run", Path::new(program)))?;
             for part in output.stdout.chunks(LONGEST) {
-                say(port, &WirePiece::Stdout(part.to_vec()))?;
+                send(port, &WirePiece::Stdout(part.to_vec()))?;
             }
             for part in output.stderr.chunks(LONGEST) {
-                say(port, &WirePiece::Stderr(part.to_vec()))?;
+                send(port, &WirePiece::Stderr(part.to_vec()))?;
             }
             let signal = || output.status.signal().map(|signal| 128 + signal);
             Ok(output.status.code().or_else(signal).unwrap_or(255))
@@ -106,7 +106,7 @@ fn answer(request: &InnerRequest, port: &mut File) -> Result<i32, AgentError> {
             let path = Path::new(path);
             let bytes = fs::read(path).map_err(AgentError::file("read", path))?;
             for part in bytes.chunks(LONGEST) {
-                say(port, &WirePiece::Part(part.to_vec()))?;
+                send(port, &WirePiece::Part(part.to_vec()))?;
             }
             Ok(0)
         }

@@ -21,7 +21,7 @@ pub(crate) struct BenchOrders {
 
 impl BenchOrders {
     /// Returns the orders that a guest needs.
-    pub(crate) fn of(spec: &GuestSpec, pause: bool) -> Self {
+    pub(crate) fn from_spec(spec: &GuestSpec, pause: bool) -> Self {
         Self {
             bench: spec.bench,
             controller: spec.controller,

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_told_apart() {
+    fn parts_are_distinguished() {
         // A serial console ends lines with a carriage return and a line feed.
         let outcome = Arm64Outcome::new(
             "booting\r\n@@section a\r\n1\r\n2\r\n@@section b\r\n@@status 3\r\nx\r\n",

@@ -81,8 +81,8 @@ impl Lab {
             .env_clear()
             .env("QEMU_MODULE_DIR", module_folder(&qemu));
         progress.stage("running an arm64 guest");
-        let said = self.listen(&mut command, &folder, &[], guest.timeout)?;
-        Ok(Arm64Outcome::new(&said.text))
+        let output = self.listen(&mut command, &folder, &[], guest.timeout)?;
+        Ok(Arm64Outcome::new(&output.text))
     }
 }
 

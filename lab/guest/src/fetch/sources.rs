@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_s_files_are_read_in_order_and_none_is_said() {
+    fn the_host_s_files_are_read_in_order_and_none_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let error = host_mirror(dir.path()).unwrap_err().to_string();
         assert!(error.contains("--mirror"), "{error}");

@@ -252,23 +252,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_test_s_own_libraries_are_what_ldd_says() {
+    fn this_test_s_own_libraries_are_what_ldd_states() {
         let me = std::env::current_exe().unwrap();
         let (mut found, mut loaders) = (Libraries::new(), Libraries::new());
         add_closure(&me, &OnHost::new(), &mut found, &mut loaders).unwrap();
         let output = std::process::Command::new("ldd").arg(&me).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        let mut said: Vec<&str> = text
+        let mut message: Vec<&str> = text
             .lines()
             .filter_map(|line| line.split_once(" => "))
             .map(|(name, _)| name.trim())
             .collect();
-        said.sort_unstable();
+        message.sort_unstable();
         let mut ours: Vec<&str> = found.keys().map(String::as_str).collect();
         // ldd does not list the loader by its name, but libc.so.6 may need it by name.
         ours.retain(|name| !name.starts_with("ld-linux"));
-        assert_eq!(ours, said);
-        assert_eq!(loaders.len(), usize::from(!said.is_empty()));
+        assert_eq!(ours, message);
+        assert_eq!(loaders.len(), usize::from(!message.is_empty()));
         if let Some(libc) = found.get("libc.so.6") {
             assert!(glibc_minor(libc) >= 28, "Debian 10's is 2.28");
         }

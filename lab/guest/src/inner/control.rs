@@ -42,13 +42,13 @@ fn wait(lines: &mut impl BufRead, what: &str) -> io::Result<()> {
         if lines.read_line(&mut line)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let said: Value = serde_json::from_str(&line)?;
-        if let Some(error) = said.get("error") {
+        let output: Value = serde_json::from_str(&line)?;
+        if let Some(error) = output.get("error") {
             return Err(io::Error::other(error.to_string()));
         }
         let found = match event {
-            Some(name) => said.get("event").and_then(Value::as_str) == Some(name),
-            None => said.get(what).is_some(),
+            Some(name) => output.get("event").and_then(Value::as_str) == Some(name),
+            None => output.get(what).is_some(),
         };
         if found {
             return Ok(());
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn the_event_is_waited_for() {
-        let said = "{\"QMP\": {}}\n{\"return\": {}}\n{\"event\": \"STOP\"}\n{\"event\": \"RESET\"}\n{\"return\": 1}\n";
-        let mut lines = said.as_bytes();
+        let output = "{\"QMP\": {}}\n{\"return\": {}}\n{\"event\": \"STOP\"}\n{\"event\": \"RESET\"}\n{\"return\": 1}\n";
+        let mut lines = output.as_bytes();
         wait(&mut lines, "QMP").unwrap();
         wait(&mut lines, "event RESET").unwrap();
         assert_eq!(lines, b"{\"return\": 1}\n");

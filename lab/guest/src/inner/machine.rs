@@ -45,12 +45,12 @@ pub enum InnerError {
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// QEMU ended.
-    #[error("the inner machine {name} is gone: {said}; the end of its console: {console}")]
+    #[error("the inner machine {name} is gone: {message}; the end of its console: {console}")]
     Gone {
         /// The machine.
         name: String,
         /// QEMU's last messages.
-        said: String,
+        message: String,
         /// The machine's last console output.
         console: String,
     },
@@ -66,12 +66,12 @@ pub enum InnerError {
     #[error(transparent)]
     Garbled(#[from] WireError),
     /// The machine could not carry out a request.
-    #[error("in the inner machine {name}: {said}")]
+    #[error("in the inner machine {name}: {message}")]
     Refused {
         /// The machine.
         name: String,
         /// The error message of its agent, or of the program that failed.
-        said: String,
+        message: String,
     },
     /// The machine's monitor does not carry out a command.
     #[error("the monitor of the inner machine {name} does not reset it")]
@@ -294,14 +294,14 @@ impl InnerMachine {
         if ran.status == 0 {
             return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&ran.stderr);
+        let message = String::from_utf8_lossy(&ran.stderr);
         Err(InnerError::Refused {
             name: self.name.clone(),
-            said: format!(
+            message: format!(
                 "`{}` failed ({}): {}",
                 line.join(" "),
                 ran.status,
-                said.trim()
+                message.trim()
             ),
         })
     }
@@ -370,13 +370,13 @@ impl InnerMachine {
     }
 
     fn unexpected(&self, piece: &WirePiece) -> InnerError {
-        let said = match piece {
-            WirePiece::Failed(said) => said.clone(),
+        let message = match piece {
+            WirePiece::Failed(message) => message.clone(),
             other => format!("its agent sent an unexpected answer: {other:?}"),
         };
         InnerError::Refused {
             name: self.name.clone(),
-            said,
+            message,
         }
     }
 }
@@ -394,7 +394,7 @@ fn console(name: &str) -> String {
 fn gone(name: &str, console: &Path, log: &Path) -> InnerError {
     InnerError::Gone {
         name: name.to_owned(),
-        said: end_of(log),
+        message: end_of(log),
         console: end_of(console),
     }
 }

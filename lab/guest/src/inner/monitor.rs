@@ -46,7 +46,7 @@ pub(super) fn own(
             InnerDevice::Shm(_) | InnerDevice::Pci(_) => {
                 return Err(InnerError::Refused {
                     name: name.to_owned(),
-                    said: "our own monitor has virtio devices only: other devices need QEMU"
+                    message: "our own monitor has virtio devices only: other devices need QEMU"
                         .to_owned(),
                 });
             }

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn panics_and_want_of_memory_are_told_apart() {
+    fn panics_and_want_of_memory_are_distinguished() {
         let panic = "[    3.1] sysrq: Trigger a crash\n[    3.2] Kernel panic - not syncing: sysrq triggered crash\n[    3.2] CPU: 0";
         assert_eq!(
             trouble(panic),

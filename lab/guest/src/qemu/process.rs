@@ -143,7 +143,7 @@ impl QemuProcess {
                         return Err(MonitorError::Timeout);
                     }
                 }
-                said => return said.map(|_| ()),
+                message => return message.map(|_| ()),
             }
         }
     }
@@ -173,7 +173,7 @@ impl QemuProcess {
                     }
                     continue;
                 }
-                said => said?,
+                message => message?,
             };
             match event.pointer("/data/status").and_then(Value::as_str) {
                 Some("completed") => break,
@@ -194,8 +194,8 @@ impl QemuProcess {
             }
             std::thread::sleep(LOOK_EVERY);
         }
-        let said = monitor.event(&["GUEST_CRASHLOADED", "GUEST_PANICKED"], deadline)?;
-        Ok(said.get("event").and_then(Value::as_str) == Some("GUEST_CRASHLOADED"))
+        let message = monitor.event(&["GUEST_CRASHLOADED", "GUEST_PANICKED"], deadline)?;
+        Ok(message.get("event").and_then(Value::as_str) == Some("GUEST_CRASHLOADED"))
     }
 
     /// Restores a saved machine and continues it.

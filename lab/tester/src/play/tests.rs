@@ -206,7 +206,7 @@ fn a_lost_frame_costs_its_timeout_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_gateway_that_does_nothing_is_told_soon() {
+fn a_gateway_that_does_nothing_is_reported_soon() {
     let mut paper = PaperBench::new(|_| vec![]);
     let (recorder, played) = run(&mut paper, TrafficPattern::OneAtATime, 1_000);
     let why = played.failure.unwrap().to_string();
@@ -322,7 +322,7 @@ fn an_interface_that_goes_down_ends_the_run_and_keeps_what_was_seen() {
 }
 
 #[test]
-fn a_bus_that_takes_nothing_is_told_after_a_second() {
+fn a_bus_that_takes_nothing_is_reported_after_a_second() {
     let mut paper = PaperBench::new(|_| vec![30_000]);
     paper.stuck = true;
     let (recorder, played) = run(&mut paper, TrafficPattern::Flood, 100);

@@ -136,7 +136,7 @@ fn once_more_late_foreign_and_never() {
 }
 
 #[test]
-fn what_was_not_sent_after_all_is_nobodys() {
+fn what_was_not_sent_after_all_belongs_to_no_program() {
     let mut recorder = recorder(2);
     let frame = recorder.planned()[0].frame;
     recorder.sent(0, 5);
@@ -229,7 +229,7 @@ proptest! {
     /// Loss, reordering, duplicates and late frames are compared with a simple count: every frame
     /// that comes out carries its index, and the recorder must find the same one.
     #[test]
-    fn as_the_slow_one_says(fates in prop::collection::vec(fate(), 1..120)) {
+    fn as_the_slow_one_states(fates in prop::collection::vec(fate(), 1..120)) {
         let n = fates.len() as u32;
         let mut recorder = recorder(n);
         let mut events: Vec<(Nanos, usize, TestEvent)> = Vec::new();

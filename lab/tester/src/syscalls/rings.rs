@@ -14,16 +14,18 @@ const SLOTS: usize = 1_024;
 
 fn refused(errno: Errno) -> WayRefusal {
     WayRefusal::Own(match errno {
-        Errno::PERM => "packet sockets are for root or CAP_NET_RAW".to_owned(),
+        Errno::PERM => "packet sockets need CAP_NET_RAW".to_owned(),
         Errno::AFNOSUPPORT => "this kernel has no packet sockets: `modprobe af_packet`".to_owned(),
-        Errno::NOMEM => "the kernel has no memory for such a ring: take fewer frames".to_owned(),
+        Errno::NOMEM => {
+            "the kernel has not enough memory for such a ring: use fewer frames".to_owned()
+        }
         other => format!("a ring cannot be made: {other}"),
     })
 }
 
 fn opened(place: &BurstPlace<'_>) -> Result<(PacketSocket, u32), WayRefusal> {
     // Its error names the fault of the interface.
-    let index = place.sender()?.look();
+    let index = place.sender()?.query_state();
     let index = index.map_err(|errno| place.failed("ring", 0, errno))?.index;
     Ok((PacketSocket::open().map_err(refused)?, index))
 }

@@ -97,7 +97,7 @@ impl<'a> BurstPlace<'a> {
         socket
             .set_filters(filters)
             .map_err(|errno| OpenError::set_up(self.interface, errno))?;
-        let index = socket.look().map(|state| state.index);
+        let index = socket.query_state().map(|state| state.index);
         index
             .and_then(|index| socket.attach(index))
             .map_err(|errno| OpenError::attach(self.interface, errno))?;

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn base_addresses_say_their_size_and_move() {
+    fn base_addresses_state_their_size_and_move() {
         let mut config = device();
         assert_eq!(config.address(0, BarSpace::Memory), None, "not yet");
         config.write(4, &[3, 0]);

@@ -52,7 +52,7 @@ pub(crate) struct VhostBackendDevice {
     features: u64,
     events: DeviceEvents,
     /// For queues without an interrupt: no process reads it.
-    nobody: EventFd,
+    unconnected: EventFd,
     generation: Arc<AtomicU8>,
     news: EndNotice,
 }
@@ -76,13 +76,13 @@ impl VhostBackendDevice {
         let watched = stream.try_clone().map_err(|error| refused(&error))?;
         let mut frontend = Frontend::from_stream(stream, QUEUES as u64);
         let offered = begin(&mut frontend).map_err(|error| refused(&error))?;
-        let told = BackendReport {
+        let reports = BackendReport {
             generation: Arc::clone(&generation),
             changes,
             calls: events.again()?.calls.into(),
         };
         let mut handler =
-            FrontendReqHandler::new(Arc::new(told)).map_err(|error| refused(&error))?;
+            FrontendReqHandler::new(Arc::new(reports)).map_err(|error| refused(&error))?;
         let sent = frontend.set_backend_request_fd(&BorrowedDescriptor(handler.get_tx_raw_fd()));
         sent.map_err(|error| refused(&error))?;
         let (gone, name) = (news.clone(), path.to_path_buf());
@@ -96,7 +96,7 @@ impl VhostBackendDevice {
             memory: memory.clone(),
             features: offered & !PROTOCOL,
             events,
-            nobody: EventFd::new(0).map_err(|error| refused(&error))?,
+            unconnected: EventFd::new(0).map_err(|error| refused(&error))?,
             generation,
             news,
         })
@@ -130,7 +130,7 @@ impl VhostBackendDevice {
             self.frontend.set_vring_base(index, 0)?;
             self.frontend.set_vring_addr(index, &places)?;
             let call = queue.vector().and_then(|n| self.events.calls.get(n));
-            let call = call.unwrap_or(&self.nobody);
+            let call = call.unwrap_or(&self.unconnected);
             self.frontend.set_vring_call(index, call)?;
             self.frontend
                 .set_vring_kick(index, &self.events.kicks[index])?;

@@ -49,7 +49,7 @@ pub(crate) struct InitialPlace {
 impl InitialPlace {
     /// Returns the address of the device with this number, above all memory and all of a PC's old
     /// ports.
-    pub(crate) fn of(number: u16) -> Self {
+    pub(crate) fn new(number: u16) -> Self {
         Self {
             memory: 0xE000_0000 + u32::from(number) * 0x1_0000,
             ports: 0xC000 + number * 0x100,
@@ -280,7 +280,7 @@ mod tests {
 
     fn device() -> CanDevice<FakeBackend, FakeLines> {
         CanDevice::new(
-            InitialPlace::of(0),
+            InitialPlace::new(0),
             FakeBackend::default(),
             FakeLines::default(),
         )

@@ -17,7 +17,7 @@ pub(super) struct GatewayDelay {
 
 impl GatewayDelay {
     /// Reads the options.
-    pub(super) fn of(args: &Bound) -> Result<Self, Failure> {
+    pub(super) fn from_options(args: &Bound) -> Result<Self, Failure> {
         let Some(path) = &args.gateway_delay_from else {
             return Ok(Self {
                 ns: args.gateway_delay,
@@ -59,7 +59,11 @@ fn longest(results: &RunResults) -> Result<GatewayDelay, String> {
     let all = results.latencies(None);
     let (count, most) = all.fold((0_u64, i64::MIN), |(n, most), ns| (n + 1, most.max(ns)));
     if count == 0 {
-        return Err("no frame in it came in and went out, so that nothing was measured".to_owned());
+        return Err(
+            "it contains no frame that came in and went out, so it has no time in the \
+                    gateway"
+                .to_owned(),
+        );
     }
     let lost = results.records.iter().filter(|r| r.status == Status::Lost);
     let lost = match lost.count() {
@@ -132,7 +136,7 @@ mod tests {
             longest(&results)
                 .err()
                 .unwrap()
-                .contains("nothing was measured")
+                .contains("no time in the gateway")
         );
         results.records = [20_000, 69_100, 18_000].map(record).to_vec();
         let delay = longest(&results).ok().unwrap();

@@ -36,7 +36,7 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
     let fd = fits.filter(|(m, entry)| m.fd.is_some() && entry.missing.is_empty());
     let rate = match rate {
         Some(rate) => rate,
-        None => said(&database)?,
+        None => read_rate(&database)?,
     };
     if let Some((message, _)) = fd.into_iter().next()
         && rate.data().is_none()
@@ -56,7 +56,7 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
 }
 
 /// Returns the bit rate in the file.
-fn said(database: &MessageDatabase) -> Result<BitRate, Failure> {
+fn read_rate(database: &MessageDatabase) -> Result<BitRate, Failure> {
     let nominal = database
         .bitrate
         .map_or_else(|| DEFAULT_BITRATE.to_owned(), |rate| rate.to_string());
@@ -138,8 +138,8 @@ fn when(message: &MessageDefinition) -> SetEntry {
             time(own)
         ));
     }
-    let said = message.event();
-    let words = said.as_deref().or(message.send_type.as_deref());
+    let event = message.event();
+    let words = event.as_deref().or(message.send_type.as_deref());
     let words = words.unwrap_or("");
     entry.period = match (cycle, message.delay) {
         (Some(cycle), None) => {

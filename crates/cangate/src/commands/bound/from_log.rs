@@ -228,7 +228,8 @@ fn density(curve: &DensestStamps, stamps: &[Nanos]) -> String {
     if let (Ok(arrival), Some((first, last))) = (curve.arrival(), seen) {
         let _ = write!(
             text,
-            "# In the long run the distances let a frame come each {} µs; in the log one came each {} µs.",
+            "# In the long run, the distances allow a frame every {} µs; the log has one every {} \
+             µs.",
             micros(arrival.period()),
             micros(mean(first, last))
         );

@@ -70,7 +70,7 @@ pub(super) fn find(
     if holds(&with_errors(1), lengths)? {
         let n = most(1, step, |n| holds(&with_errors(n), lengths))?;
         sentences.push(format!(
-            "there may be an error on each bus each {} µs.",
+            "there may be an error on each bus every {} µs.",
             (RAREST / n).div_ceil(1000)
         ));
     } else {

@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     if let Some(report) = &args.report {
         output::folder(report)?;
     }
-    let delay = GatewayDelay::of(args)?;
+    let delay = GatewayDelay::from_options(args)?;
     let gateway = args.gateway.as_ref().map(|file| read_source(file));
     let gateway = gateway.transpose()?;
     let connected = match &gateway {

@@ -116,7 +116,7 @@ fn bus(n: usize, found: &AssessedBus<'_>, shown: &PageContents<'_>) -> bound::Bu
     let spec = found.spec;
     let fixed = spec
         .errors
-        .map(|ns| format!("an error each {} µs at most", micros(ns)));
+        .map(|ns| format!("at most one error every {} µs", micros(ns)));
     let random = spec
         .random_errors
         .map(|ns| format!("errors at random, one in {} µs on average", micros(ns)));

@@ -188,8 +188,8 @@ fn add(
         .find(|m| key(&m.shape) == key(&new.shape))
     {
         return Err(Failure::input(format!(
-            "route {route} sends {} to bus {} as {}, which {} sends there already: nothing decides \
-             between them",
+            "route {route} sends {} to bus {} as {}, which {} sends there already: arbitration \
+             cannot decide between them",
             label(message),
             bus.name,
             id(&new),

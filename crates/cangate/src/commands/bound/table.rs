@@ -42,7 +42,7 @@ fn head(text: &mut String, found: &AssessedBus<'_>) {
         found.assessment.load * 100.0
     );
     if let Some(distance) = spec.errors {
-        let _ = write!(text, ", an error each {} µs at most", micros(distance));
+        let _ = write!(text, ", at most one error every {} µs", micros(distance));
     }
     if let Some(mean) = spec.random_errors {
         let _ = write!(

@@ -108,9 +108,7 @@ pub(super) fn text(args: &Ping, outcome: &PingOutcome) -> String {
         let _ = writeln!(text, "{}", fates(one));
     }
     if masters().any(|one| !one.trips.is_exact()) {
-        text.push_str(
-            "p50 to p99.9 are right within a thousandth: there are more than a million\n",
-        );
+        text.push_str("p50 to p99.9 are exact to 0.1 %, because there are more than a million\n");
     }
     if let Some(width) = args.output.histogram {
         for one in masters() {

@@ -94,7 +94,7 @@ impl TopApp {
     }
 
     /// Takes new rates. Returns whether the screen must be redrawn.
-    pub(super) fn hear(&mut self, rates: GatewayRates) -> bool {
+    pub(super) fn handle_rates(&mut self, rates: GatewayRates) -> bool {
         if self.paused && self.rates.is_some() {
             return false;
         }

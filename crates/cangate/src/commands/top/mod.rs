@@ -4,7 +4,7 @@ mod app;
 mod view;
 
 use super::choice::{GatewayChoice, understand};
-use super::watch::{WatchResult, ended, look};
+use super::watch::{WatchResult, ended, fetch};
 use crate::cli::Top;
 use crate::rates::GatewayRates;
 use app::TopApp;
@@ -80,7 +80,7 @@ fn ask(
     let mut at = Instant::now();
     loop {
         std::thread::sleep(interval);
-        let news = match look(socket) {
+        let news = match fetch(socket) {
             Ok(WatchResult::Seen(_, now)) => {
                 let over = at.elapsed();
                 at += over;
@@ -124,7 +124,7 @@ fn show(
         }
         match news.try_recv() {
             Ok(GatewayNews::Rates(rates)) => {
-                changed |= app.hear(*rates);
+                changed |= app.handle_rates(*rates);
             }
             Ok(GatewayNews::Failed(failure)) => return Err(failure),
             Ok(GatewayNews::Ended) | Err(TryRecvError::Disconnected) => return Ok(TopEnd::Gone),

@@ -156,7 +156,7 @@ impl DeviceBench {
     }
 
     fn look(&mut self) -> Vec<String> {
-        self.devices.look(&mut self.filling, &mut self.waiting);
+        self.devices.check(&mut self.filling, &mut self.waiting);
         self.devices.take_remarks()
     }
 
@@ -172,7 +172,7 @@ impl DeviceBench {
         let filling = &mut self.filling;
         self.waiting
             .release_all(&mut |held| filling.take_held(held));
-        self.devices.tell_rest(filling);
+        self.devices.report_rest(filling);
         filling.hand_over();
         let mut seen = Vec::new();
         while let Ok(WriterMessage::Chunk(chunk, _)) = self.inbox.full.try_recv() {
@@ -241,7 +241,7 @@ fn frames_have_the_driver_s_stamps_directions_and_losses() {
 }
 
 #[test]
-fn losses_that_no_frame_tells_stand_at_the_end() {
+fn losses_that_no_frame_reports_stand_at_the_end() {
     let mut b = bench(&[PATH]);
     for n in 0..SLOTS + 3 {
         b.driver.deliver(&classic(n), 1, 0);
@@ -279,11 +279,14 @@ fn a_device_that_goes_is_recorded_to_its_last_frame_and_again_when_it_is_back() 
 }
 
 #[test]
-fn a_stopped_controller_is_said_once() {
+fn a_stopped_controller_is_reported_once() {
     let mut b = bench(&[PATH]);
     b.driver.state(0);
-    let said = b.look();
-    assert!(said[0].starts_with("/dev/can0 is stopped; "), "{said:?}");
+    let output = b.look();
+    assert!(
+        output[0].starts_with("/dev/can0 is stopped; "),
+        "{output:?}"
+    );
     assert!(b.look().is_empty());
     b.driver.state(4);
     assert_eq!(b.look(), ["/dev/can0 is started"]);

@@ -108,13 +108,13 @@ impl<H: Transmit> QueuedTransmitter<H> {
 
     /// Removes a frame from the queue and counts it by its reason.
     fn give_up(&mut self, place: WaitingPlace, why: GivenUp) {
-        self.tell(place, why);
+        self.notify_witness(place, why);
         self.waiting.remove(place);
         self.count(why);
     }
 
     #[inline]
-    fn tell(&mut self, place: WaitingPlace, why: GivenUp) {
+    fn notify_witness(&mut self, place: WaitingPlace, why: GivenUp) {
         if let Some(witness) = &mut self.witness
             && let Some((token, frame)) = self.waiting.at(place)
         {
@@ -150,7 +150,7 @@ impl<H: Transmit> QueuedTransmitter<H> {
         let too_old = |since| now.saturating_sub(since) >= max_age;
         if self.waiting.lent_since().is_some_and(too_old) && self.half.recall() {
             if let Some(place) = self.waiting.lent() {
-                self.tell(place, GivenUp::Expired);
+                self.notify_witness(place, GivenUp::Expired);
             }
             self.waiting.end_loan();
             self.count(GivenUp::Expired);

@@ -24,7 +24,7 @@ fn of_counter(counter: &CounterDefinition, rows: &[(&str, &PortCount)]) -> Optio
     };
     let samples = rows
         .iter()
-        .map(|(port, count)| sample(label(port), counter.of(count)));
+        .map(|(port, count)| sample(label(port), counter.get(count)));
     Some(family(name, kind, help, samples.collect()))
 }
 
@@ -50,8 +50,9 @@ fn state(ports: &[PortRow]) -> MetricFamily {
     family(
         "cangate_port_state",
         MetricKind::Gauge,
-        "1 for the state that the port is in. up: in service. down: nothing can come in at the moment. closed: at the \
-         gateway's end. finished: its input has ended. failed: out of service.",
+        "1 for the current state of the port. up: in service. down: it cannot receive at the \
+         moment. closed: at the gateway's end. finished: its input has ended. failed: out of \
+         service.",
         samples.collect(),
     )
 }

@@ -25,7 +25,7 @@ fn watched(in_kernel: bool) -> PortInterfaces {
         filtered: true,
         unknown: None,
         base: None,
-        told: LinkState::Up,
+        reported: LinkState::Up,
     }])
 }
 
@@ -55,7 +55,7 @@ fn reading(link: NetLink) -> Reading {
 }
 
 /// Returns the row of an interface that counted 100 frames before, and has the counters `link` now.
-fn told(first: &str, link: NetLink, snapshot: &CounterSnapshot) -> InterfaceRow {
+fn row_of(first: &str, link: NetLink, snapshot: &CounterSnapshot) -> InterfaceRow {
     let mut interfaces = watched(false);
     interfaces.start_counting_at(&reading(self::link(1, first, 100)), None);
     interfaces.rows(&reading(link), snapshot).remove(0)
@@ -65,11 +65,11 @@ fn told(first: &str, link: NetLink, snapshot: &CounterSnapshot) -> InterfaceRow 
 fn what_the_interface_had_and_the_socket_did_not_get_was_not_asked_for() {
     let none = RxCounters::default();
     // 600 came, 256 of them here.
-    let row = told("can", link(1, "can", 700), &counted(256, none, 50));
+    let row = row_of("can", link(1, "can", 700), &counted(256, none, 50));
     assert_eq!((row.received, row.not_asked_for), (Some(600), Some(344)));
     assert_eq!(row.not_asked_for_unknown, None);
     // A vcan counts the frames that this gateway sent on it, too.
-    let row = told("vcan", link(1, "vcan", 750), &counted(256, none, 50));
+    let row = row_of("vcan", link(1, "vcan", 750), &counted(256, none, 50));
     assert_eq!(row.not_asked_for, Some(344));
     // Frames that were lost, unreadable or dropped on purpose had been asked for.
     let mut rx = RxCounters {
@@ -79,11 +79,11 @@ fn what_the_interface_had_and_the_socket_did_not_get_was_not_asked_for() {
     };
     rx.faults.dropped = 5;
     rx.faults.duplicated = 2;
-    let row = told("can", link(1, "can", 700), &counted(242, rx, 0));
+    let row = row_of("can", link(1, "can", 700), &counted(242, rx, 0));
     assert_eq!(row.not_asked_for, Some(344));
     // Frames of local programs come to the socket and are not counted by the interface.
     let rx = RxCounters { local: 20, ..none };
-    let row = told("can", link(1, "can", 700), &counted(276, rx, 0));
+    let row = row_of("can", link(1, "can", 700), &counted(276, rx, 0));
     assert_eq!(row.not_asked_for, Some(344));
 }
 
@@ -95,7 +95,7 @@ fn what_cannot_be_told_is_named() {
         row.not_asked_for_unknown.unwrap()
     };
     assert_eq!(
-        unknown(told("can", link(2, "can", 700), &nothing)),
+        unknown(row_of("can", link(2, "can", 700), &nothing)),
         REPLACED
     );
     let rows = watched(false).rows(&reading(link(1, "can", 5)), &nothing);
@@ -129,7 +129,7 @@ fn a_port_that_stays_goes_on_counting_and_a_new_one_begins() {
 }
 
 #[test]
-fn a_link_of_the_kernels_routes_is_told_when_it_changes() {
+fn a_link_of_the_kernels_routes_is_reported_when_it_changes() {
     let mut interfaces = watched(true);
     let at = |link: Option<NetLink>| -> NetLinks { link.into_iter().collect() };
     let mut state = |link: Option<NetLink>| match interfaces.take_changes(&at(link)).as_slice() {

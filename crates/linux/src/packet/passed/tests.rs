@@ -114,6 +114,6 @@ fn a_long_program_is_taken() {
         .attach(&socket.1, &program)
         .unwrap();
     attach_sent(&socket.1, &program, 48).unwrap();
-    assert_eq!(PassedCounts::new().unwrap().of(COUNTERS), Ok(None));
-    assert_eq!(PassedCounts::new().unwrap().of(1), Ok(Some(0)));
+    assert_eq!(PassedCounts::new().unwrap().read(COUNTERS), Ok(None));
+    assert_eq!(PassedCounts::new().unwrap().read(1), Ok(Some(0)));
 }

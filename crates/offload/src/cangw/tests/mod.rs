@@ -108,7 +108,11 @@ fn an_echo_that_other_rules_would_take_is_refused() {
     };
     let why = survey(&routes, &interfaces(), &[], &limits);
     assert!(
-        why[0].as_ref().unwrap().why.contains("for can1 would take"),
+        why[0]
+            .as_ref()
+            .unwrap()
+            .why
+            .contains("for can1 would also take"),
         "{why:?}"
     );
     assert_eq!(why[1], None);
@@ -136,8 +140,8 @@ fn a_vcan_that_other_rules_begin_at_is_refused_with_several_hops() {
     };
     let there = [link("can1", 4, "vcan")];
     let why = survey(&routes, &interfaces(), &there, &limits);
-    let said = &why[0].as_ref().unwrap().why;
-    assert!(said.contains("a vcan always echoes: set `hop_limit = 1`"));
+    let output = &why[0].as_ref().unwrap().why;
+    assert!(output.contains("a vcan always echoes: set `hop_limit = 1`"));
     assert_eq!(why[1], None);
     let there = [link("can1", 4, "vxcan")];
     let none = [None, None];
@@ -186,7 +190,7 @@ fn jobs_send_what_routes_promise() {
 }
 
 #[test]
-fn errors_say_what_to_do() {
+fn errors_name_the_cure() {
     let errno = rustix::io::Errno::NODEV;
     let refused = Error::Refused {
         route: "speed".into(),
@@ -216,7 +220,7 @@ fn errors_say_what_to_do() {
             },
             "modprobe can-gw max_hops=3",
         ),
-        (Error::TooMany(70_000), "70000 rules are too many"),
+        (Error::TooMany(70_000), "70000 rules of can-gw"),
     ] {
         assert!(error.to_string().contains(word), "{error}");
     }

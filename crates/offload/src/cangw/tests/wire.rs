@@ -17,7 +17,7 @@ fn decode(bytes: &[u8]) -> Result<Vec<(u32, Option<ListedJob>)>, MalformedMessag
 }
 
 /// Returns a message of this type.
-fn said(kind: u16, body: &[u8]) -> Vec<u8> {
+fn kernel_message(kind: u16, body: &[u8]) -> Vec<u8> {
     NetlinkRequest::one(kind, body.to_vec()).bytes(5)
 }
 
@@ -104,8 +104,8 @@ proptest! {
         body.extend((bytes.len() as u16 + 4).to_ne_bytes());
         body.extend(attribute.to_ne_bytes());
         body.extend(&bytes);
-        let _ = decode(&said(kind, &bytes));
-        let _ = decode(&said(kind, &body));
+        let _ = decode(&kernel_message(kind, &bytes));
+        let _ = decode(&kernel_message(kind, &body));
     }
 
     /// Rules and jobs are equivalent: a job is converted to a rule in cangw's syntax, and the
@@ -135,15 +135,15 @@ proptest! {
             }
         }
         without_idle_sums(&mut rule);
-        let job = GatewayJob::of(&rule, 1, 2);
+        let job = GatewayJob::new(&rule, 1, 2);
         let text = format!("cangw -A {rule}\n");
         let imported = import(&SourceText::new("rule", text.clone()));
         let imported = imported.map_err(|e| TestCaseError::fail(format!("{text}: {e:?}")))?;
         let names: Vec<_> = imported.interfaces.into_iter().map(Some).collect();
         let rules = route::cangw::rules(&imported.routes, &names);
-        let again: Vec<_> = rules.unwrap().iter().map(|(_, rule)| GatewayJob::of(rule, 1, 2)).collect();
+        let again: Vec<_> = rules.unwrap().iter().map(|(_, rule)| GatewayJob::new(rule, 1, 2)).collect();
         prop_assert_eq!(again, std::slice::from_ref(&job), "{}", text);
-        prop_assert_eq!(GatewayJob::of(&job.rule("can0".into(), "can1".into()), 1, 2), job);
+        prop_assert_eq!(GatewayJob::new(&job.rule("can0".into(), "can1".into()), 1, 2), job);
     }
 
     /// A mark is recognized, and changes nothing else of the job's effect.
@@ -152,7 +152,7 @@ proptest! {
         // As in rules: without parts that do nothing, and without checksums that are not computed.
         let mut rule = job.rule("a".into(), "b".into());
         without_idle_sums(&mut rule);
-        let job = GatewayJob::of(&rule, 1, 2);
+        let job = GatewayJob::new(&rule, 1, 2);
         let marked = job.clone().marked(mark, hidden);
         prop_assert_eq!(marked.mark(), mark);
         prop_assert_eq!(job.mark(), 0);
@@ -166,7 +166,7 @@ proptest! {
     fn a_change_of_nothing_is_no_mark(fd in any::<bool>(), mark in 1_u32.., hidden in any::<bool>()) {
         let or = Modify { op: ModifyOp::Or, id: Some(route::IdOperand::Raw(0)), len: None, flags: None, data: None };
         let rule = CanGwRule { fd, changes: vec![Action::Modify(or)], ..CanGwRule::default() };
-        let job = GatewayJob::of(&rule, 1, 2);
+        let job = GatewayJob::new(&rule, 1, 2);
         prop_assert_eq!(job.clone().marked(mark, hidden).unmarked(), job);
     }
 
@@ -203,26 +203,26 @@ fn nothing_asks_for_the_removal_of_all_jobs() {
 
 #[test]
 fn answers_are_read() {
-    let answer = |code: i32| said(2, &[code.to_ne_bytes(), [0; 4]].concat());
+    let answer = |code: i32| kernel_message(2, &[code.to_ne_bytes(), [0; 4]].concat());
     for code in [0, -19, 19] {
         assert_eq!(decode(&answer(code)), Ok(vec![(5, None)]), "no job");
     }
-    assert_eq!(decode(&said(3, &[])), Ok(vec![(5, None)]));
+    assert_eq!(decode(&kernel_message(3, &[])), Ok(vec![(5, None)]));
     // Routes of IPv4 are listed where can-gw is missing.
-    assert_eq!(decode(&said(24, &[2; 12])), Ok(vec![(5, None)]));
+    assert_eq!(decode(&kernel_message(24, &[2; 12])), Ok(vec![(5, None)]));
     assert_eq!(
-        decode(&said(24, &[29, 1, 0])),
+        decode(&kernel_message(24, &[29, 1, 0])),
         Err(MalformedMessage::Message)
     );
     assert_eq!(
-        decode(&said(24, &[29, 1, 0, 0, 9])),
+        decode(&kernel_message(24, &[29, 1, 0, 0, 9])),
         Err(MalformedMessage::Attribute)
     );
 }
 
 /// `cangw -A -s (1) -d (2) -e -u 5 -f 123:7FF -m SET:I:333.0.0000000000000000`
 #[test]
-fn a_request_is_laid_out_as_the_header_file_says() {
+fn a_request_is_laid_out_as_the_header_file_states() {
     let set = Modification {
         parts: Modification::ID,
         id: 0x333,

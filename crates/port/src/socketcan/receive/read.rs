@@ -137,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_behind_takes_all_at_once() {
+    fn a_late_worker_takes_all_at_once() {
         let (mut way, bus) = pair(true);
         let come = |n| (0..n).for_each(|_| assert_eq!(bus.send(b"x").unwrap(), 1));
         come(6);
-        assert_eq!(step(&mut way), (1, 1), "nobody knows yet");
+        assert_eq!(step(&mut way), (1, 1), "the state is unknown yet");
         assert_eq!(step(&mut way), (5, 6));
         come(3);
         assert_eq!(step(&mut way), (3, 4), "they came while the others left");

@@ -61,7 +61,7 @@ impl Fake {
 pub(super) struct End(pub(super) Arc<Fake>);
 
 impl SocketLine for End {
-    fn look(&self) -> Result<InterfaceState, Errno> {
+    fn query_state(&self) -> Result<InterfaceState, Errno> {
         *self.0.link.lock().unwrap()
     }
 

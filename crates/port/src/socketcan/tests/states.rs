@@ -10,7 +10,7 @@ use linux::can::layout::CLASSIC_SIZE;
 use linux::can::{InterfaceState, OpenError, SocketObstacle, error_class};
 
 #[test]
-fn the_mtu_says_what_is_carried() {
+fn the_mtu_defines_the_kinds_of_frame() {
     let link = InterfaceState {
         mtu: CLASSIC_SIZE,
         ..UP
@@ -93,7 +93,7 @@ fn a_vcan_gets_what_is_sent_by_loopback() {
 }
 
 #[test]
-fn an_interface_that_comes_and_cannot_be_used_is_told_once() {
+fn an_interface_that_comes_and_cannot_be_used_is_reported_once() {
     let ways = (ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg);
     let mut bench = bench_of(ways, 8, Err(Errno::NODEV));
     *bench.line().unfit.lock().unwrap() = Some(Errno::PERM);
@@ -102,15 +102,15 @@ fn an_interface_that_comes_and_cannot_be_used_is_told_once() {
         let later = bench.rx.deadline().unwrap();
         assert!(bench.take(later).is_empty());
     }
-    let said = bench.rx.take_alarm().unwrap();
-    assert!(said.starts_with("cannot attach to can7"), "{said}");
+    let output = bench.rx.take_alarm().unwrap();
+    assert!(output.starts_with("cannot attach to can7"), "{output}");
     assert_eq!(bench.rx.take_alarm(), None);
     assert_eq!(bench.rx.link(), LinkState::Gone);
 }
 
 /// Holds for either half that finds the interface up again.
 #[test]
-fn a_foreign_bit_rate_is_told_when_the_interface_is_back() {
+fn a_foreign_bit_rate_is_reported_when_the_interface_is_back() {
     for by_frame in [false, true] {
         let mut bench = bench();
         let down = || bench.line().receive_errors.lock().unwrap();
@@ -118,8 +118,8 @@ fn a_foreign_bit_rate_is_told_when_the_interface_is_back() {
         bench.set_link(Ok(InterfaceState { up: false, ..UP }));
         assert!(bench.take(0).is_empty());
         assert_eq!(bench.rx.take_alarm(), None);
-        let said = "can7 runs at 125000 bit/s".to_owned();
-        *bench.line().differs.lock().unwrap() = Some(said.clone());
+        let output = "can7 runs at 125000 bit/s".to_owned();
+        *bench.line().differs.lock().unwrap() = Some(output.clone());
         if by_frame {
             bench.come(&classic(5));
             bench.take(1);
@@ -129,7 +129,7 @@ fn a_foreign_bit_rate_is_told_when_the_interface_is_back() {
             bench.offer(later, 2).unwrap();
             assert!(bench.rx.receive(later, 9, &mut |_| {}).unwrap().news);
         }
-        assert_eq!(bench.rx.take_alarm(), Some(said));
+        assert_eq!(bench.rx.take_alarm(), Some(output));
         assert_eq!(bench.rx.take_alarm(), None);
     }
 }
@@ -271,7 +271,7 @@ fn an_overflow_of_the_controller_is_an_overrun() {
 
 /// Each change is reported once, with any other frames in between.
 #[test]
-fn the_error_state_is_told_when_it_changes() {
+fn the_error_state_is_reported_when_it_changes() {
     let mut bench = bench();
     let mut link_after = |class: u32, trouble: u8| {
         let data = [0, trouble, 0, 0, 0, 0, 0, 0];
@@ -302,7 +302,7 @@ fn the_error_state_is_told_when_it_changes() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn what_is_missing_is_reported() {
     let no_can = OpenError {
         interface: "can7".to_owned(),
         obstacle: SocketObstacle::NoCan,

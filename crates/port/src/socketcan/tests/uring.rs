@@ -43,7 +43,7 @@ fn frames_of_every_kind_come_and_go_by_io_uring() {
         return;
     };
     let expected = one_of_each_goes(&mut bench);
-    assert_eq!(bench.rx.deadline(), Some(0), "nobody began to receive");
+    assert_eq!(bench.rx.deadline(), Some(0), "no request was started");
     assert!(bench.take(0).is_empty());
     assert_eq!(bench.rx.deadline(), None);
     assert!(bench.rx.wait().fd.is_some());

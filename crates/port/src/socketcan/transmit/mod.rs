@@ -59,7 +59,7 @@ pub(super) struct RawTransmit<W> {
     loopback: Option<bool>,
     held: HoldReason,
     /// True if the remark was made that there is no echo.
-    said: bool,
+    warned: bool,
     fd: bool,
     xl: bool,
     counters: TxCounters,
@@ -84,7 +84,7 @@ impl<W: TransmitWay> RawTransmit<W> {
             count: 0,
             loopback: None,
             held: HoldReason::Unsent,
-            said: false,
+            warned: false,
             fd,
             xl,
             counters: TxCounters::default(),
@@ -129,10 +129,10 @@ impl<W: TransmitWay> RawTransmit<W> {
 
     #[cold]
     fn warn_no_echo(&mut self) {
-        if !std::mem::replace(&mut self.said, true) {
+        if !std::mem::replace(&mut self.warned, true) {
             self.shared.remark(format!(
-                "{} shows no sent frames to local programs with these ways to receive and to \
-                 transmit: frames of routes with `echo = true` are refused",
+                "with these ways to receive and to transmit, {} cannot echo frames to local \
+                 programs: frames of routes with `echo = true` are refused",
                 self.shared.interface
             ));
         }
@@ -240,8 +240,7 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
                     self.count -= 1;
                     self.counters.lost += 1;
                     let name = &self.shared.interface;
-                    self.shared
-                        .remark(format!("{name} did not take a frame: {e}"));
+                    self.shared.remark(format!("{name} refused a frame: {e}"));
                 }
             }
         }

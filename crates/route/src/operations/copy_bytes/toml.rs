@@ -23,7 +23,7 @@ impl Toml for CopyBytes {
                 KeySpec::new(
                     "count",
                     ValueShape::Integer(1..=LAST + 1),
-                    "How many bytes. Default 1.",
+                    "The number of bytes. Default 1.",
                 ),
             ]
         };

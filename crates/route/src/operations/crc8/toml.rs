@@ -50,7 +50,7 @@ impl Toml for Crc8 {
             KeySpec::new(
                 "profile",
                 ValueShape::OneKey(profile),
-                "What the checksum continues over.",
+                "The bytes after the payload in the checksum.",
             ),
         ]);
         let about = "Writes a CRC8 of payload bytes into one of them.";

@@ -22,11 +22,11 @@ impl Toml for MapId {
     fn keys() -> Vec<KeySpec> {
         let keys = vec![
             KeySpec::new("from", ValueShape::Text, "An ID or a range: \"100-1FF\".").needed(),
-            KeySpec::new("to", ValueShape::Text, "What its first ID becomes.").needed(),
+            KeySpec::new("to", ValueShape::Text, "The new ID of the first ID.").needed(),
             KeySpec::new(
                 "format",
                 ValueShape::words(&FORMATS),
-                "The format of the new IDs, where digits do not say it.",
+                "The format of the new IDs, if their number of digits does not give it.",
             ),
         ];
         vec![KeySpec::new(

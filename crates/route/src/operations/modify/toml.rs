@@ -221,7 +221,7 @@ fn data(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> 
     let most = limits.payload.min(dlc::FD_MAX);
     if bytes.is_empty() {
         let hint = "write the bytes from byte 0 on, or leave out `data`";
-        found.push(Diagnostic::error(span, "`data` holds no byte").hint(hint));
+        found.push(Diagnostic::error(span, "`data` is empty").hint(hint));
         return None;
     }
     if bytes.len() > most {

@@ -49,7 +49,7 @@ fn rates() -> GatewayRates {
 
 fn app() -> TopApp {
     let mut app = TopApp::new("/run/cangate/body.sock".into(), false);
-    assert!(app.hear(rates()));
+    assert!(app.handle_rates(rates()));
     app
 }
 
@@ -138,10 +138,10 @@ fn rows_are_sorted_and_filtered() {
 fn what_is_paused_stands_still() {
     let mut app = app();
     press(&mut app, "p");
-    assert!(!app.hear(GatewayRates::default()));
+    assert!(!app.handle_rates(GatewayRates::default()));
     assert!(screen(&mut app, 80, 12).contains("paused"));
     press(&mut app, "p");
-    assert!(app.hear(GatewayRates::default()));
+    assert!(app.handle_rates(GatewayRates::default()));
     assert!(!screen(&mut app, 80, 12).contains("engine"));
 }
 
@@ -153,7 +153,7 @@ fn a_long_table_is_scrolled_to_its_end_and_no_further() {
         routes: routes.collect(),
         ..GatewayRates::default()
     };
-    app.hear(rates);
+    app.handle_rates(rates);
     press(&mut app, "\t");
     assert!(screen(&mut app, 80, 12).contains("▸ROUTE"));
     for _ in 0..500 {
@@ -237,7 +237,7 @@ fn every_size_is_drawn() {
 #[test]
 fn picture_of_top() {
     let mut app = TopApp::new("/run/cangate/body.sock".into(), true);
-    assert!(app.hear(rates()));
+    assert!(app.handle_rates(rates()));
     let (width, height) = (80, 14);
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(&mut app, frame)).unwrap();
