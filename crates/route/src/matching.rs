@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 /// The conditions that determine which frames a route takes: all parts must match.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameMatch {
     /// ID filters, of which any one must match; an empty list matches every ID.
@@ -79,7 +79,7 @@ pub enum IdSet {
 }
 
 /// Kinds of frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KindSet {
     /// Classic frames.
@@ -101,7 +101,7 @@ impl Default for KindSet {
 }
 
 /// Only those, none of those, or either.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TriState {
     /// Either (for error frames the default is [`TriState::No`], which the configuration sets).
@@ -114,7 +114,7 @@ pub enum TriState {
 }
 
 /// Bytes that the payload must contain at a position.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PayloadPattern {
     /// Index of the first byte.
