@@ -8,7 +8,7 @@ use crate::cangw::{self, ListedRule};
 use crate::data_path::DataPath;
 use crate::instance::GatewayInstance;
 use crate::machine::HostMachine;
-use route::Routes;
+use route::{KernelPort, Routes};
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 
@@ -34,9 +34,8 @@ pub enum Error {
 pub struct PathAssignment<'a> {
     /// The routes, at least one.
     pub routes: &'a Routes,
-    /// The Linux interfaces of the ports, by [`route::PortId`]; `None` for a port that is not a
-    /// Linux interface.
-    pub interfaces: &'a [Option<String>],
+    /// The ports, by [`route::PortId`]; `None` for a port that is not a Linux interface.
+    pub ports: &'a [Option<KernelPort>],
     /// The options of BPF; can-gw has none.
     pub options: &'a BpfOptions,
     /// At the end everything stays in place, for the next start.
@@ -72,7 +71,7 @@ pub trait KernelPath: Sync {
     fn objections(
         &self,
         routes: &Routes,
-        interfaces: &[Option<String>],
+        ports: &[Option<KernelPort>],
         machine: &HostMachine,
     ) -> Vec<Option<String>>;
 

@@ -121,7 +121,7 @@ impl InKernel {
         let mut rest = self.plan.clone();
         for (path, kept) in &mut rest.routes {
             let (old, new_routes) = (self.plan.routes(*path), new.routes(*path));
-            let same = self.plan.interfaces == new.interfaces
+            let same = self.plan.ports == new.ports
                 && (old.mode, old.max_hops) == (new_routes.mode, new_routes.max_hops);
             let wanted: HashMap<&str, &Route> = new_routes
                 .routes

@@ -29,7 +29,7 @@ pub fn data_paths(config: &GatewayConfig) -> Vec<PathChoice> {
         Offload::Bpf => all(DataPath::Bpf),
         Offload::Auto => {
             let routes = config.kernel_routes();
-            let mut choices = choose(&routes, &config.interfaces(), &HostMachine::look());
+            let mut choices = choose(&routes, &config.kernel_ports(), &HostMachine::look());
             for (choice, route) in choices.iter_mut().zip(&config.routes.routes) {
                 choice.no_xl |= config.begins_without_xl(route);
             }
@@ -64,7 +64,7 @@ pub fn objections(config: &GatewayConfig) -> Vec<Option<String>> {
     }
     choose::objections(
         &config.kernel_routes(),
-        &config.interfaces(),
+        &config.kernel_ports(),
         &HostMachine::look(),
         data_path,
     )
@@ -77,8 +77,8 @@ pub fn absent_interfaces(config: &GatewayConfig) -> Vec<String> {
         return Vec::new();
     };
     let is_absent = |name: &String| !there.iter().any(|link| link.name == *name);
-    let all = config.interfaces().into_iter().flatten();
-    all.filter(is_absent).collect()
+    let all = config.kernel_ports().into_iter().flatten();
+    all.map(|port| port.interface).filter(is_absent).collect()
 }
 
 /// Splits the configuration into the part that runs here and the part that runs in the kernel.
@@ -104,7 +104,7 @@ pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> Run
     for (line, choice) in lines.iter_mut().zip(&choices) {
         line.set_data_path(choice);
     }
-    let interfaces = config.interfaces();
+    let kernel_ports = config.kernel_ports();
     let of = |data_path| part(&config.routes, &choices, data_path).0;
     let kernel = KernelPlan {
         instance: instance.display().to_string(),
@@ -118,8 +118,8 @@ pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> Run
             exact: config.options.exact,
             ..bpf::BpfOptions::default()
         },
-        ports: names.clone(),
-        interfaces,
+        names: names.clone(),
+        ports: kernel_ports,
         persist,
     };
     let (ports, routes) = here(config.ports, names, of(DataPath::Process));

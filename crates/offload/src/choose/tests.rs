@@ -2,7 +2,7 @@ use super::*;
 use crate::{bpf, cangw};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use route::{FrameMatch, PayloadPattern, RateLimit, Route, TriState};
+use route::{FrameMatch, KernelPort, PayloadPattern, RateLimit, Route, TriState};
 
 const NAMES: [&str; 4] = ["can0", "can1", "vxcan0", "later0"];
 
@@ -34,8 +34,8 @@ fn machine() -> HostMachine {
     }
 }
 
-fn interfaces() -> Vec<Option<String>> {
-    let names = NAMES.iter().map(|name| Some((*name).to_owned()));
+fn interfaces() -> Vec<Option<KernelPort>> {
+    let names = NAMES.iter().map(|name| Some(KernelPort::new(*name)));
     names.chain([None, None]).collect()
 }
 

@@ -15,7 +15,7 @@ const REFUSED: &str = "refused";
 /// start is refused.
 ///
 /// A frame that is sent while a destination does not exist (123#0C) does not come out anywhere.
-const TABLE: [(&str, [&str; 4]); 15] = [
+const TABLE: [(&str, [&str; 4]); 17] = [
     (
         "plain",
         [
@@ -23,6 +23,24 @@ const TABLE: [(&str, [&str; 4]); 15] = [
             "can-gw 123#01,123##5112233,123#R3",
             "bpf 123#01,123##5112233,123#R3",
             "bpf 123#01,123##5112233,123#R3",
+        ],
+    ),
+    (
+        "no-fd-in",
+        [
+            "process 123#14",
+            "can-gw 123#14",
+            "bpf 123#14",
+            "bpf 123#14",
+        ],
+    ),
+    (
+        "no-fd-out",
+        [
+            "process 123#15",
+            "can-gw 123#15",
+            "bpf 123#15",
+            "bpf 123#15",
         ],
     ),
     // The frames that local programs see at the vxcan to which the route leads.
@@ -201,6 +219,18 @@ fn data_paths_agree_on(kernel: &str) {
             cell(situation, "none").count(0, "/count/copies/unsupported"),
             1
         );
+    }
+    // An FD frame is not received where the port has none; where the destination has none, all
+    // but can-gw, which has no rule for it, count it.
+    assert_eq!(cell("no-fd-in", "none").count(0, "/count/taken"), 1);
+    assert_eq!(
+        cell("no-fd-out", "none").count(0, "/count/copies/unsupported"),
+        1
+    );
+    for path in ["bpf", "auto"] {
+        assert_eq!(cell("no-fd-in", path).count(0, "/kernel/taken"), 1);
+        assert_eq!(cell("no-fd-out", path).count(0, "/kernel/taken"), 2);
+        assert_eq!(cell("no-fd-out", path).count(0, "/kernel/failed"), 1);
     }
     assert!(
         cell("error-frame", "can-gw")

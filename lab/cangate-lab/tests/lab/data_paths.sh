@@ -11,7 +11,7 @@ pair a0 a1
 pair b0 b1
 ip link add v0 type vcan && ip link add v1 type vcan && up v0 v1
 
-toml() { # keys of [gateway], interface in, interface out, keys of the route
+toml() { # keys of [gateway], interface in, interface out, keys of the route, keys of each port
     cat >g.toml <<END
 [gateway]
 offload = "$path"
@@ -19,9 +19,11 @@ $1
 [ports.in]
 kind = "socketcan"
 interface = "$2"
+$5
 [ports.out]
 kind = "socketcan"
 interface = "$3"
+$6
 [[routes]]
 name = "r"
 from = "in"
@@ -81,6 +83,14 @@ for path in none can-gw bpf auto; do
     situation=plain
     toml '' a1 b0 ''
     begin && cell "$(sends b1 from_a0 123#01 123##1112233 123#R3)" && finish
+
+    # Ports without FD frames, on interfaces that carry them.
+    situation=no-fd-in
+    toml '' a1 b0 '' 'fd = false'
+    begin && cell "$(sends b1 from_a0 123##1112233 123#14)" && finish
+    situation=no-fd-out
+    toml '' a1 b0 '' '' 'fd = false'
+    begin && cell "$(sends b1 from_a0 123##1112233 123#15)" && finish
 
     # Local programs at the interface to which the route leads.
     situation=near-end
