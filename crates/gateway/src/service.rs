@@ -124,6 +124,11 @@ impl ServiceManager {
         self.tell(&["READY=1", &status_line(status)])
     }
 
+    /// Reports a status that has changed between other reports.
+    pub(crate) fn changed(&self, status: &str) -> Result<(), NotTold> {
+        self.tell(&[&status_line(status)])
+    }
+
     /// Reports that a reload starts.
     pub(crate) fn reloading(&self) -> Result<(), NotTold> {
         // The manager compares this time with the moment at which it requested the reload

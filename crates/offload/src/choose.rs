@@ -65,6 +65,27 @@ struct PathCandidate {
     reasons: Vec<Option<String>>,
 }
 
+impl PathCandidate {
+    /// Asks the data path. `no_xl`: for each route, whether it can run without XL frames.
+    fn new(
+        path: &'static dyn KernelPath,
+        routes: &Routes,
+        ports: &[Option<KernelPort>],
+        machine: &HostMachine,
+        no_xl: &[bool],
+    ) -> Self {
+        let each = routes.routes.iter().zip(no_xl);
+        let narrowed = Routes {
+            routes: each
+                .map(|(route, no_xl)| narrowed(route, *no_xl && path.without_xl()))
+                .collect(),
+            ..*routes
+        };
+        let reasons = path.objections(&narrowed, ports, machine);
+        Self { path, reasons }
+    }
+}
+
 /// Returns the fastest data path for each route, by [`RouteId`]. `ports` are by
 /// [`PortId`]; `None` for a port that is not a Linux interface.
 #[must_use]
@@ -73,31 +94,53 @@ pub fn choose(
     ports: &[Option<KernelPort>],
     machine: &HostMachine,
 ) -> Vec<PathChoice> {
-    let groups = groups(routes, ports, machine);
-    let no_xl: Vec<bool> = routes
-        .routes
-        .iter()
-        .map(|route| begins_without_xl(route, ports, machine))
-        .collect();
-    let mut candidates = KERNEL_PATHS.map(|path| {
-        let each = routes.routes.iter().zip(&no_xl);
-        let narrowed = Routes {
-            routes: each
-                .map(|(route, no_xl)| narrowed(route, *no_xl && path.without_xl()))
-                .collect(),
-            ..*routes
-        };
-        let mut reasons = path.objections(&narrowed, ports, machine);
-        for (reason, route) in reasons.iter_mut().zip(&routes.routes) {
+    let no_xl = all_without_xl(routes, ports, machine);
+    let candidates = KERNEL_PATHS.map(|path| {
+        let mut candidate = PathCandidate::new(path, routes, ports, machine, &no_xl);
+        for (reason, route) in candidate.reasons.iter_mut().zip(&routes.routes) {
             if reason.is_none() {
                 *reason = error_frames_to_a_controller(route, ports, machine)
                     .or_else(|| into_the_unknown(path, route, ports, machine));
             }
         }
-        PathCandidate { path, reasons }
+        candidate
     });
+    settle(routes, ports, machine, candidates.into(), &no_xl)
+}
+
+/// Returns this data path for each route that it can run on this machine, and this process for the
+/// others and for those that must stay with them; by [`RouteId`].
+#[must_use]
+pub fn choose_only(
+    data_path: DataPath,
+    routes: &Routes,
+    ports: &[Option<KernelPort>],
+    machine: &HostMachine,
+) -> Vec<PathChoice> {
+    let no_xl = all_without_xl(routes, ports, machine);
+    let candidate = |path| PathCandidate::new(path, routes, ports, machine, &no_xl);
+    let candidates = kernel_path(data_path).map(candidate);
+    settle(
+        routes,
+        ports,
+        machine,
+        candidates.into_iter().collect(),
+        &no_xl,
+    )
+}
+
+/// Returns the first candidate for each route that neither this route nor the choice as a whole
+/// rules out.
+fn settle(
+    routes: &Routes,
+    ports: &[Option<KernelPort>],
+    machine: &HostMachine,
+    mut candidates: Vec<PathCandidate>,
+    no_xl: &[bool],
+) -> Vec<PathChoice> {
+    let groups = groups(routes, ports, machine);
     loop {
-        let choices = fastest(routes, &groups, &candidates, &no_xl);
+        let choices = fastest(routes, &groups, &candidates, no_xl);
         // Limits on the routes as a whole can be checked only once all routes of a path are known.
         let mut news = false;
         for PathCandidate { path, reasons } in &mut candidates {
@@ -232,6 +275,18 @@ fn error_frames_to_a_controller(
         "takes error frames, of which the controller of {to} would make other frames; this process \
          refuses them"
     ))
+}
+
+/// Returns, for each route, whether it can run without XL frames.
+fn all_without_xl(
+    routes: &Routes,
+    ports: &[Option<KernelPort>],
+    machine: &HostMachine,
+) -> Vec<bool> {
+    let routes = routes.routes.iter();
+    routes
+        .map(|route| begins_without_xl(route, ports, machine))
+        .collect()
 }
 
 fn begins_without_xl(route: &Route, ports: &[Option<KernelPort>], machine: &HostMachine) -> bool {

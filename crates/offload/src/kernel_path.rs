@@ -29,6 +29,18 @@ pub enum Error {
     CanGwStays(#[source] cangw::Error),
 }
 
+impl Error {
+    /// Returns whether the data path cannot express its routes between the interfaces that exist:
+    /// then another one may run them.
+    #[must_use]
+    pub const fn is_inexpressible(&self) -> bool {
+        matches!(
+            self,
+            Self::Bpf(bpf::Error::Inexpressible(_)) | Self::CanGw(cangw::Error::Inexpressible(_))
+        )
+    }
+}
+
 /// The task of one data path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathAssignment<'a> {

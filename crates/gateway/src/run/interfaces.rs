@@ -209,6 +209,13 @@ impl PortInterfaces {
         })
     }
 
+    /// Returns the names of the ports that only routes in the kernel use and whose interfaces let no
+    /// frames pass, as last reported.
+    pub(super) fn in_kernel_down(&self) -> impl Iterator<Item = &str> {
+        let down = self.0.iter().filter(|it| it.in_kernel && !it.told.passes());
+        down.map(|watched| watched.port.as_str())
+    }
+
     /// Returns the rows from the kernel's report at a moment and the ports' counters of a little
     /// later.
     pub(super) fn rows(&self, reading: &Reading, counted: &CounterSnapshot) -> Vec<InterfaceRow> {

@@ -189,12 +189,25 @@ kind = ["classic", "fd"]'
     if begin; then
         ip link add v1 type vcan && up v1
         sleep 1
-        # Not `until_seen`: not every path sends it.
         cell "$(sends v1 from_v0 123#0B)"
-        grep -m1 -o 'v1, and a vcan.*' said
+        grep -E 'in another data path now|chooses again' said
         finish
     fi
     [ -d /sys/class/net/v1 ] || { ip link add v1 type vcan && up v1; }
+
+    # A vxcan goes, and a vcan of its name comes.
+    situation=becomes-vcan
+    toml '' a1 b0 ''
+    if begin; then
+        ip link del b0
+        ip link add b0 type vcan && up b0
+        sleep 1
+        cell "$(sends b0 from_a0 123#16)"
+        grep -E 'in another data path now|chooses again' said
+        finish
+    fi
+    ip link del b0
+    pair b0 b1
 
     situation=gone
     toml '' a1 b0 ''
