@@ -7,6 +7,7 @@ use crate::notice::{LinkSource, Notice, ReadyPort};
 use crate::stats::{ControllerRow, InterfaceRow};
 use engine::{CounterSnapshot, FrameInterest, InterestIds, LinkState, PortCount, interest};
 use frame::ErrorState;
+use frame::wire::BitRate;
 use linux::link::{ControllerCounters, ControllerState, LinkCounters, NetLink, NetLinks};
 use route::RoutingTable;
 
@@ -241,6 +242,9 @@ impl WatchedPort {
         };
         let link = links.get(&self.interface);
         row.state = Some(state(link));
+        let rate = link.and_then(|link| link.bit_rate);
+        row.bitrate = rate.map(BitRate::nominal).filter(|rate| *rate > 0);
+        row.data_bitrate = rate.and_then(BitRate::data);
         let counted = match (link, &self.base) {
             (Some(link), Some(base)) if link.index == base.index => Ok((link, base)),
             (_, Some(_)) => Err(REPLACED),

@@ -189,7 +189,7 @@ kind = ["classic", "fd"]'
     if begin; then
         ip link add v1 type vcan && up v1
         sleep 1
-        cell "$(sends v1 from_v0 123#0B)"
+        cell "$(until_seen v1 from_v0 123#0B)"
         grep -E 'in another data path now|chooses again' said
         finish
     fi
@@ -202,7 +202,7 @@ kind = ["classic", "fd"]'
         ip link del b0
         ip link add b0 type vcan && up b0
         sleep 1
-        cell "$(sends b0 from_a0 123#16)"
+        cell "$(until_seen b0 from_a0 123#16)"
         grep -E 'in another data path now|chooses again' said
         finish
     fi
