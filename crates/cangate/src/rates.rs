@@ -1,7 +1,7 @@
 //! The rates of a gateway's counters: the difference between two readings.
 
 use crate::counters;
-use engine::{CounterDefinition, CounterRole, PortCount, RouteCount};
+use engine::{CounterDefinition, CounterRole, PortCount, RouteCount, WireCounters};
 use gateway::{GatewayStats, InterfaceRow, KernelRow};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -25,6 +25,9 @@ pub(crate) struct PortRate {
     pub(crate) lost: Rate,
     /// Frames that wait; `None` if only the kernel serves the port.
     pub(crate) held: Option<u64>,
+    /// The least load of its bus, 0 to 1: the share of time for which frames occupied it, without
+    /// stuff bits. `None` if the bit rate or the frames are not known.
+    pub(crate) load: Option<f64>,
 }
 
 /// The rates of a route.
@@ -78,6 +81,7 @@ impl GatewayRates {
                     counter.role == CounterRole::Lost && !counter.is_error
                 })),
                 held: Some(row.count.tx.held),
+                load: load(before, now, &row.name, over_all),
             }
         });
         let in_kernel = now.interfaces.iter().filter(|row| row.in_kernel);
@@ -94,6 +98,7 @@ impl GatewayRates {
                 errors: None,
                 lost: rate(|row| Some(row.receive_dropped? + row.send_dropped?)),
                 held: None,
+                load: load(before, now, &row.port, over_all),
             }
         });
         let routes = now.process.routes.iter().map(|row| {
@@ -134,12 +139,19 @@ impl GatewayRates {
         }
     }
 
-    /// Returns the rates for programs: frames per second, `null` if not known.
+    /// Returns whether the load of a bus is known.
+    pub(crate) fn has_loads(&self) -> bool {
+        self.ports.iter().any(|port| port.load.is_some())
+    }
+
+    /// Returns the rates for programs: frames per second, and loads from 0 to 1; `null` if not
+    /// known.
     pub(crate) fn json(&self) -> Value {
         let ports = self.ports.iter().map(|row| {
             json!({
                 "name": row.name, "state": row.state, "received": row.received,
                 "sent": row.sent, "errors": row.errors, "lost": row.lost, "held": row.held,
+                "load": row.load,
             })
         });
         let routes = self.routes.iter().map(|row| {
@@ -171,6 +183,44 @@ fn number(sum: u128) -> u64 {
 fn rate(before: Option<u64>, now: Option<u64>, over: Duration) -> Rate {
     let more = now?.checked_sub(before?)?;
     (!over.is_zero()).then(|| more as f64 / over.as_secs_f64())
+}
+
+/// Bits of the shortest frame, without data and stuff bits: SFF, intermission included.
+const SHORTEST_FRAME: f64 = 47.0;
+
+/// Returns [`PortRate::load`]. Two bounds are known; the higher one holds:
+///
+/// * the bits of the frames that the gateway received and sent, which are not all frames of the bus
+///   if the kernel filters them;
+/// * on a bus without a data phase, those of all frames that its interface counted, as if they were
+///   SFF frames.
+fn load(before: &GatewayStats, now: &GatewayStats, port: &str, over: Duration) -> Option<f64> {
+    let find = |stats: &GatewayStats| {
+        let mut rows = stats.interfaces.iter();
+        rows.find(|row| row.port == port).cloned()
+    };
+    let (then, row) = (find(before)?, find(now)?);
+    let nominal = f64::from(row.bitrate?);
+    let data = row.data_bitrate.map_or(nominal, f64::from);
+    let bits = |part: fn(&WireCounters) -> u64| {
+        let count = |stats: &GatewayStats| stats.process.port(port).map(|port| part(&port.wire));
+        rate(count(before), count(now), over)
+    };
+    let own = bits(|wire| wire.received_bits + wire.sent_bits)
+        .zip(bits(|wire| wire.received_data_bits + wire.sent_data_bits))
+        .map(|(slow, fast)| slow / nominal + fast / data);
+    let of_interface = |part: fn(&InterfaceRow) -> Option<u64>| rate(part(&then), part(&row), over);
+    let frames = of_interface(|row| Some(row.received? + row.sent?));
+    let bytes = of_interface(|row| Some(row.received_bytes? + row.sent_bytes?));
+    let all = frames.zip(bytes);
+    let all = all.map(|(frames, bytes)| (SHORTEST_FRAME * frames + 8.0 * bytes) / nominal);
+    let all = all.filter(|_| row.data_bitrate.is_none());
+    [own, all].into_iter().flatten().reduce(f64::max)
+}
+
+/// Formats a load for a column, in percent.
+pub(crate) fn percent(load: Option<f64>) -> String {
+    load.map_or_else(|| "?".to_owned(), |load| words(Some(load * 100.0)))
 }
 
 /// Formats a rate for a column: a dot for zero, `?` if it is not known, tenths only for small

@@ -195,6 +195,7 @@ pub(crate) fn notes(summary: &DemoSummary) -> Vec<String> {
             notes.push(format!("{} {are}", log.bad_lines));
         }
         notes.extend(log.first_bad.iter().cloned());
+        notes.extend(log.absent());
         if log.backwards > 0 {
             notes.push(format!(
                 "{} time stamps of the log are earlier than that of the line above; these frames \

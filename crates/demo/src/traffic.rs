@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::progress::DemoProgress;
 use frame::{Frame, FrameBuf, Kind, Nanos};
-use port::log::{FileFormat, InterfaceName, LogError, LogReader};
+use port::log::{FileFormat, InterfaceName, LogError, LogReader, loss_words};
 use probe::traffic::{ReplayTraffic, SetSchedule, TrafficRelease, TrafficSource, sae_class_c};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -161,6 +161,7 @@ impl TesterSource {
         let Self::Log(log) = self else { return None };
         let state = log.shared.borrow();
         let bad = state.reader.bad();
+        let passed = state.reader.passed_over().iter();
         Some(LogAccount {
             frames: state.frames,
             left_out: state
@@ -169,6 +170,10 @@ impl TesterSource {
                 .map(|(why, n)| ((*why).to_owned(), *n))
                 .collect(),
             bad_lines: bad.count(),
+            missing: state.reader.all_missing(),
+            not_frames: passed
+                .map(|records| (records.name.clone(), records.records))
+                .collect(),
             first_bad: bad.first().iter().map(ToString::to_string).collect(),
             backwards: log.replay.backwards(),
             interfaces: state
@@ -193,10 +198,29 @@ pub struct LogAccount {
     pub bad_lines: u64,
     /// The first of these lines, with the reason.
     pub first_bad: Vec<String>,
+    /// Frames that are not in the log because its recorder lost them, as the log states.
+    pub missing: u64,
+    /// Records that are not CAN frames, by the name of their group.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_frames: BTreeMap<String, u64>,
     /// Time stamps that were earlier than that of the line above.
     pub backwards: u64,
     /// Interfaces, in the order of the buses to which they were assigned.
     pub interfaces: Vec<String>,
+}
+
+impl LogAccount {
+    /// Returns sentences for people on the frames that were not replayed because the log does not
+    /// have them, or has something else in their place.
+    #[must_use]
+    pub fn absent(&self) -> Vec<String> {
+        let all = self.not_frames.iter();
+        let others = all.map(|(name, records)| {
+            format!("Left out: {records} records of {name} are not classic or FD frames.")
+        });
+        let lost = loss_words(self.missing).map(|words| format!("Not replayed: {words}."));
+        others.chain(lost).collect()
+    }
 }
 
 /// A log that is replayed.

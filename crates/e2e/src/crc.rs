@@ -2,7 +2,7 @@
 
 /// The parameters of a CRC, in the terms of the Rocksoft model, which the documents of AUTOSAR use,
 /// too (*Specification of CRC Routines*).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CrcParameters {
     /// The number of bits: 8, 16, 32 or 64.

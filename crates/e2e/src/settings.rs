@@ -12,7 +12,7 @@ use crate::profiles::p05::{P05Scheme, P05Settings};
 use crate::scheme::ProtectionScheme;
 
 /// How a message is protected: a profile of AUTOSAR, or a checksum of a make.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ProtectionSettings {
     /// Profile 01: CRC8 over Data ID and data, a counter from 0 to 14.

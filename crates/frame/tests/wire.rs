@@ -256,6 +256,17 @@ fn check(frame: &Frame) -> reference::Wire {
         fast.crc(),
     );
     assert_eq!(got, expected, "{frame}");
+    let least = wire::unstuffed(&frame.header());
+    assert_eq!(
+        least.nominal + least.data,
+        fast.bits() - fast.stuff_bits(),
+        "{frame}"
+    );
+    // Each phase has its part of the stuff bits.
+    let in_data_phase = fast.data_phase_bits().checked_sub(least.data);
+    let in_data_phase = in_data_phase.unwrap();
+    assert!(in_data_phase <= fast.stuff_bits(), "{frame}");
+    assert_eq!(least.data == 0, fast.data_phase_bits() == 0, "{frame}");
     assert_eq!(
         wire::arbitration_bits(&frame.header()),
         Some(slow.arbitration_end as u32),

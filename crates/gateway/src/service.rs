@@ -124,6 +124,11 @@ impl ServiceManager {
         self.notify(&["READY=1", &status_line(status)])
     }
 
+    /// Reports a status that has changed between other reports.
+    pub(crate) fn changed(&self, status: &str) -> Result<(), NotNotified> {
+        self.notify(&[&status_line(status)])
+    }
+
     /// Reports that a reload starts.
     pub(crate) fn reloading(&self) -> Result<(), NotNotified> {
         // The manager compares this time with the moment at which it requested the reload

@@ -59,6 +59,12 @@ pub struct InterfaceRow {
     /// Errors that the driver counted on sending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_errors: Option<u64>,
+    /// The nominal bit rate of its controller, bit/s, if the driver reports one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bitrate: Option<u32>,
+    /// The bit rate of the controller's data phase, bit/s, if it is set up for FD frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_bitrate: Option<u32>,
     /// The controller, where the interface has one whose driver reports on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<ControllerRow>,

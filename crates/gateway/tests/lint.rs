@@ -158,8 +158,7 @@ fn can_gw_takes_routes_from_ports_without_xl() {
     };
     nothing(&file(""));
     let config = read(&file("")).0.unwrap();
-    let interfaces = config.interfaces();
-    let rules = route::cangw::rules(&config.kernel_routes(), &interfaces).unwrap();
+    let rules = route::cangw::rules(&config.kernel_routes(), &config.kernel_ports()).unwrap();
     assert_eq!(
         rules.len(),
         2,

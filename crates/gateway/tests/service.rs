@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use config::{Diagnostics, SourceText, TomlTable};
+use engine::LinkState;
 use frame::Nanos;
 use gateway::config::load;
 use gateway::control::{ControlRequest, request};
+use gateway::notice::{LoggedNotice, Notice};
 use gateway::run::{EndReason, RunOptions, run};
 use gateway::service::ServiceContext;
 use port::{
@@ -13,22 +15,34 @@ use port::{
     Transmit, TransmitRefusal, TxCounters,
 };
 use std::os::unix::net::UnixDatagram;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A lock that stops the worker while the test holds it.
 type Brake = Arc<Mutex<()>>;
 
-/// A port at which the worker blocks while the first brake is held, which no real port should do.
-/// While the second one is held, no port is opened.
-struct StickyKind(Brake, Brake);
+/// What a test does to its ports.
+#[derive(Clone, Default, Debug)]
+struct PortSwitches {
+    /// While this is held, the worker blocks at the port, which no real port should do.
+    brake: Brake,
+    /// While this is held, no port is opened.
+    opening: Brake,
+    /// Whether the port's interface is down.
+    down: Arc<AtomicBool>,
+}
+
+/// A port with these switches.
+struct StickyKind(PortSwitches);
 
 #[derive(Debug)]
-struct StickySettings(Brake, Brake);
+struct StickySettings(PortSwitches);
 
 impl PartialEq for StickySettings {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.0.brake, &other.0.brake)
     }
 }
 
@@ -38,7 +52,7 @@ impl PortKind for StickyKind {
     }
 
     fn parse(&self, _: &str, _: &mut TomlTable<'_>, _: &mut Diagnostics) -> Arc<dyn PortSettings> {
-        Arc::new(StickySettings(Arc::clone(&self.0), Arc::clone(&self.1)))
+        Arc::new(StickySettings(self.0.clone()))
     }
 }
 
@@ -52,15 +66,22 @@ impl PortSettings for StickySettings {
     }
 
     fn open(&self, _: &str, _: &mut PortOpener) -> Result<Halves, PortError> {
-        drop(self.1.lock());
-        Ok((
-            Box::new(Sticky(Arc::clone(&self.0))),
-            Box::new(Sticky(Arc::clone(&self.0))),
-        ))
+        drop(self.0.opening.lock());
+        let half = || {
+            Box::new(Sticky {
+                switches: self.0.clone(),
+                was_down: false,
+            })
+        };
+        Ok((half(), half()))
     }
 }
 
-struct Sticky(Brake);
+struct Sticky {
+    switches: PortSwitches,
+    /// The last reported state.
+    was_down: bool,
+}
 
 impl Receive for Sticky {
     fn receive(
@@ -69,8 +90,23 @@ impl Receive for Sticky {
         _: usize,
         _: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
-        drop(self.0.lock());
-        Ok(RxReport::default())
+        drop(self.switches.brake.lock());
+        let is_down = !self.is_up();
+        Ok(RxReport {
+            news: std::mem::replace(&mut self.was_down, is_down) != is_down,
+            ..RxReport::default()
+        })
+    }
+
+    fn is_up(&self) -> bool {
+        !self.switches.down.load(Relaxed)
+    }
+
+    fn link(&self) -> LinkState {
+        match self.is_up() {
+            true => LinkState::Up,
+            false => LinkState::Down,
+        }
     }
 
     /// The worker steps again at once, and so blocks here soon after the brake is held.
@@ -153,8 +189,9 @@ fn the_manager_hears_of_start_reload_life_and_end() {
         at("control").display()
     );
     std::fs::write(at("g.toml"), &text).unwrap();
-    let (brake, opening) = (Brake::default(), Brake::default());
-    let kinds = PortKinds::standard().with(StickyKind(Arc::clone(&brake), Arc::clone(&opening)));
+    let switches = PortSwitches::default();
+    let PortSwitches { brake, opening, .. } = &switches;
+    let kinds = PortKinds::standard().with(StickyKind(switches.clone()));
     let options = RunOptions {
         file: Some(at("g.toml")),
         service: Some(ServiceContext {
@@ -222,4 +259,68 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     ask(ControlRequest::Shutdown).unwrap();
     manager.waits_for("STOPPING=1\n");
     assert_eq!(gateway.join().unwrap().reason, EndReason::Request);
+}
+
+#[test]
+fn ports_that_are_not_up_at_the_start_are_named_until_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let manager = Manager(UnixDatagram::bind(at("notify")).unwrap());
+    let patience = Duration::from_secs(60);
+    manager.0.set_read_timeout(Some(patience)).unwrap();
+    let text = format!(
+        "[gateway]\nrealtime = false\nlock_memory = false\ncontrol = '{}'\n\
+         [ports.a]\nkind = 'sticky'\n[ports.b]\nkind = 'bus'\n[[routes]]\nfrom = 'a'\nto = 'b'\n",
+        at("control").display()
+    );
+    let switches = PortSwitches::default();
+    switches.down.store(true, Relaxed);
+    let kinds = PortKinds::standard().with(StickyKind(switches.clone()));
+    // Without a watchdog: a status is not part of a sign of life.
+    let options = RunOptions {
+        service: Some(ServiceContext {
+            socket: at("notify").into(),
+            watchdog: None,
+        }),
+        ..RunOptions::default()
+    };
+    let (config, _) = load(&SourceText::new("t", text), &kinds).unwrap();
+    let (said, heard) = channel();
+    let said = Mutex::new(said);
+    let gateway = std::thread::spawn(move || {
+        let listener = |notice: &LoggedNotice| {
+            let _ = said.lock().unwrap().send(notice.notice.clone());
+        };
+        run(config, &kinds, &options, &listener).unwrap()
+    });
+    let without = "STATUS=2 ports, 1 route; 0 frames received";
+    let ready = manager.waits_for("READY=1\n");
+    assert_eq!(ready, format!("READY=1\n{without}; not up: a"));
+    let next = |event: &str| loop {
+        let notice: Notice = heard.recv_timeout(patience).unwrap();
+        if notice.event() == event {
+            return notice;
+        }
+    };
+    let notice = next("ready");
+    let Notice::Ready { not_up, .. } = &notice else {
+        panic!("{notice}")
+    };
+    assert_eq!(not_up, &["a"]);
+    assert!(notice.to_string().ends_with("; not up yet: a"), "{notice}");
+
+    switches.down.store(false, Relaxed);
+    assert_eq!(manager.hears(), without);
+    let ports = vec!["a".to_owned()];
+    assert_eq!(next("ports_up"), Notice::PortsUp { ports });
+
+    // Later it is news of the port alone.
+    switches.down.store(true, Relaxed);
+    assert_eq!(manager.hears(), format!("{without}; not up: a"));
+    switches.down.store(false, Relaxed);
+    assert_eq!(manager.hears(), without);
+    request(&at("control"), ControlRequest::Shutdown, patience).unwrap();
+    manager.waits_for("STOPPING=1\n");
+    gateway.join().unwrap();
+    assert!(heard.iter().all(|notice| notice.event() != "ports_up"));
 }

@@ -72,6 +72,7 @@ pub use bad::{BadLine, BadLines, LogFault, LogPlace};
 pub use database::Database;
 pub use limits::FormatLimits;
 pub use lines::MAX_LINE;
+pub use loss::words as loss_words;
 pub use name::InterfaceName;
 pub use read::PassedRecords;
 pub use reader::{LogEntry, LogError, LogReader};

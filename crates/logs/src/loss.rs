@@ -2,7 +2,7 @@
 //!
 //! `cangate capture` writes them where a format has no field for them: as a comment line in
 //! candump's log, in ASC and in TRC, and in pcapng as a comment where the kernel does not report to
-//! which interface the frames belong.
+//! which interface the frames belong. [`words`] reports the losses that a log of any format states.
 
 use crate::name::InterfaceName;
 use crate::write::LossEntry;
@@ -54,6 +54,19 @@ pub(crate) fn anywhere(text: &[u8]) -> Option<u64> {
     let (count, rest) = text.split_once(' ')?;
     rest.starts_with("frames of any interface are missing: ")
         .then(|| count.parse().ok())?
+}
+
+/// Returns words for a user on the frames that are missing according to a log; `None` if none are.
+#[must_use]
+pub fn words(frames: u64) -> Option<String> {
+    let are = match frames {
+        0 => return None,
+        1 => "1 frame is".to_owned(),
+        _ => format!("{frames} frames are"),
+    };
+    Some(format!(
+        "{are} missing according to the log, because its recorder lost them"
+    ))
 }
 
 #[cfg(test)]

@@ -223,6 +223,13 @@ impl<R: Read> LogReader<R> {
         self.scanner.passed_over()
     }
 
+    /// Returns sentences for a user on everything of the log, as far as it was read, that is not a
+    /// returned frame: bad lines, records of something else, and frames that the log's writer lost.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        self.scanner.remarks(&self.name)
+    }
+
     /// Returns the number of frames of other interfaces that were left out so far.
     #[must_use]
     pub fn elsewhere(&self) -> u64 {

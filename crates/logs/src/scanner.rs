@@ -149,6 +149,18 @@ impl LogScanner {
         }
     }
 
+    /// Returns sentences for a user on everything of the log that is not a returned frame: bad lines,
+    /// records of something else, and frames that the log's writer lost. `name`: the log's name.
+    #[must_use]
+    pub fn remarks(&self, name: &str) -> Vec<String> {
+        let mut all = self.bad.remarks(name);
+        let passed = self.passed_over().iter();
+        all.extend(passed.map(|records| records.remark(name)));
+        let lost = loss::words(self.all_missing);
+        all.extend(lost.map(|words| format!("{name}: {words}")));
+        all
+    }
+
     fn miss(&mut self, frames: u64, interface: Option<InterfaceName>) {
         let mine = self.only.is_none() || interface.is_none() || interface == self.only;
         if frames == 0 || !mine {

@@ -5,11 +5,13 @@
 
 #include "change.h"
 
-/* Can the interface carry FD frames? Nobody asks after this: a driver would put 64 bytes into a
- * classic frame's registers. */
+/* Returns whether FD frames pass the port, and its interface carries them. The kernel does not check
+ * a redirected frame: a driver would put 64 bytes into a classic frame's registers. */
 INLINE int carries_fd(struct __sk_buff *skb, u32 to)
 {
 	u32 mtu = FD_SIZE;
+	if (to & TO_CLASSIC)
+		return 0;
 	if (HAS_CHECK_MTU)
 		return check_mtu(skb, to & TO_INDEX, &mtu, 0, 0) == 0;
 	return !!(to & TO_FD);

@@ -313,7 +313,7 @@ GLOBAL int long_way(struct __sk_buff *skb, u32 place)
 	if (!count)
 		return NEXT;
 	struct seen seen;
-	if (!see(skb, &seen)) {
+	if ((port->flags & PORT_CLASSIC && frame_size(skb) == FD_SIZE) || !see(skb, &seen)) {
 		u32 first_page = 0;
 		if (NEVER && !lookup(&about, &first_page))
 			return NEXT;

@@ -52,6 +52,8 @@ struct port {
 enum {
 	/* Frames of local programs have room before them: see cangate_room() */
 	PORT_ROOMY = 1,
+	/* FD frames are not received here. */
+	PORT_CLASSIC = 2,
 };
 
 struct slot {
@@ -99,7 +101,8 @@ struct pattern {
 #define TO_FD 0x80000000u    /* carried FD frames when the table was made */
 #define TO_FIRST 0x40000000u /* no copy of this route went before */
 #define TO_LAST 0x20000000u  /* the frame is not needed after this copy */
-#define TO_INDEX 0x1fffffffu
+#define TO_CLASSIC 0x10000000u	/* the port sends no FD frames, whatever its interface carries */
+#define TO_INDEX 0x0fffffffu
 
 enum { OP_MODIFY, OP_OFFSET, OP_MAP, OP_COPY, OP_CRC8, OP_XOR };
 
@@ -188,7 +191,8 @@ struct port_count {
 	u64 seen;
 	u64 unrouted;
 	u64 local; /* left to the kernel: no room before it */
-	u64 odd;   /* left to the kernel: no frame that AF_CAN would take, or XL */
+	u64 odd;   /* left to the kernel: no frame that AF_CAN would take, XL, or FD where the
+		    * port is without */
 };
 
 #define ARRAY(name_, value_, flags_)                 \

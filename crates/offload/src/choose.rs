@@ -30,7 +30,7 @@ use crate::kernel_path::KernelPath;
 use crate::kernel_paths::{KERNEL_PATHS, kernel_path};
 use crate::machine::HostMachine;
 use route::parts::{sort, sorts};
-use route::{PortId, Route, RouteId, RouteMode, Routes};
+use route::{KernelPort, PortId, Route, RouteId, RouteMode, Routes};
 use std::collections::{HashMap, HashSet};
 
 /// The data path of a route, and the reasons against faster ones.
@@ -48,12 +48,12 @@ pub struct PathChoice {
 #[must_use]
 pub fn objections(
     routes: &Routes,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
     machine: &HostMachine,
     data_path: DataPath,
 ) -> Vec<Option<String>> {
     match kernel_path(data_path) {
-        Some(path) => path.objections(routes, interfaces, machine),
+        Some(path) => path.objections(routes, ports, machine),
         None => vec![None; routes.routes.len()],
     }
 }
@@ -65,44 +65,87 @@ struct PathCandidate {
     reasons: Vec<Option<String>>,
 }
 
-/// Returns the fastest data path for each route, by [`RouteId`]. `interfaces` are the Linux
-/// interfaces of the ports, by [`PortId`]; `None` for a port that is not a Linux interface.
-#[must_use]
-pub fn choose(
-    routes: &Routes,
-    interfaces: &[Option<String>],
-    machine: &HostMachine,
-) -> Vec<PathChoice> {
-    let groups = groups(routes, interfaces, machine);
-    let no_xl: Vec<bool> = routes
-        .routes
-        .iter()
-        .map(|route| begins_without_xl(route, interfaces, machine))
-        .collect();
-    let mut candidates = KERNEL_PATHS.map(|path| {
-        let each = routes.routes.iter().zip(&no_xl);
+impl PathCandidate {
+    /// Asks the data path. `no_xl`: for each route, whether it can run without XL frames.
+    fn new(
+        path: &'static dyn KernelPath,
+        routes: &Routes,
+        ports: &[Option<KernelPort>],
+        machine: &HostMachine,
+        no_xl: &[bool],
+    ) -> Self {
+        let each = routes.routes.iter().zip(no_xl);
         let narrowed = Routes {
             routes: each
                 .map(|(route, no_xl)| narrowed(route, *no_xl && path.without_xl()))
                 .collect(),
             ..*routes
         };
-        let mut reasons = path.objections(&narrowed, interfaces, machine);
-        for (reason, route) in reasons.iter_mut().zip(&routes.routes) {
+        let reasons = path.objections(&narrowed, ports, machine);
+        Self { path, reasons }
+    }
+}
+
+/// Returns the fastest data path for each route, by [`RouteId`]. `ports` are by
+/// [`PortId`]; `None` for a port that is not a Linux interface.
+#[must_use]
+pub fn choose(
+    routes: &Routes,
+    ports: &[Option<KernelPort>],
+    machine: &HostMachine,
+) -> Vec<PathChoice> {
+    let no_xl = all_without_xl(routes, ports, machine);
+    let candidates = KERNEL_PATHS.map(|path| {
+        let mut candidate = PathCandidate::new(path, routes, ports, machine, &no_xl);
+        for (reason, route) in candidate.reasons.iter_mut().zip(&routes.routes) {
             if reason.is_none() {
-                *reason = error_frames_to_a_controller(route, interfaces, machine)
-                    .or_else(|| into_the_unknown(path, route, interfaces, machine));
+                *reason = error_frames_to_a_controller(route, ports, machine)
+                    .or_else(|| into_the_unknown(path, route, ports, machine));
             }
         }
-        PathCandidate { path, reasons }
+        candidate
     });
+    settle(routes, ports, machine, candidates.into(), &no_xl)
+}
+
+/// Returns this data path for each route that it can run on this machine, and this process for the
+/// others and for those that must stay with them; by [`RouteId`].
+#[must_use]
+pub fn choose_only(
+    data_path: DataPath,
+    routes: &Routes,
+    ports: &[Option<KernelPort>],
+    machine: &HostMachine,
+) -> Vec<PathChoice> {
+    let no_xl = all_without_xl(routes, ports, machine);
+    let candidate = |path| PathCandidate::new(path, routes, ports, machine, &no_xl);
+    let candidates = kernel_path(data_path).map(candidate);
+    settle(
+        routes,
+        ports,
+        machine,
+        candidates.into_iter().collect(),
+        &no_xl,
+    )
+}
+
+/// Returns the first candidate for each route that neither this route nor the choice as a whole
+/// rules out.
+fn settle(
+    routes: &Routes,
+    ports: &[Option<KernelPort>],
+    machine: &HostMachine,
+    mut candidates: Vec<PathCandidate>,
+    no_xl: &[bool],
+) -> Vec<PathChoice> {
+    let groups = groups(routes, ports, machine);
     loop {
-        let choices = fastest(routes, &groups, &candidates, &no_xl);
+        let choices = fastest(routes, &groups, &candidates, no_xl);
         // Limits on the routes as a whole can be checked only once all routes of a path are known.
         let mut news = false;
         for PathCandidate { path, reasons } in &mut candidates {
             let (chosen, ids) = part(routes, &choices, path.data_path());
-            let too_much = path.objections(&chosen, interfaces, machine);
+            let too_much = path.objections(&chosen, ports, machine);
             for (id, wrong) in ids.iter().zip(too_much) {
                 if let (Some(reason), Some(_)) = (reasons.get_mut(id.0 as usize), &wrong) {
                     news |= reason.is_none();
@@ -204,10 +247,10 @@ fn narrowed(route: &Route, no_xl: bool) -> Route {
 fn into_the_unknown(
     path: &dyn KernelPath,
     route: &Route,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
     machine: &HostMachine,
 ) -> Option<String> {
-    let name = |to: &PortId| interfaces.get(usize::from(to.0))?.as_deref();
+    let name = |to: &PortId| KernelPort::interface_of(ports, *to);
     let mut to = route.to.iter().filter_map(name);
     let absent = to.find(|name| !path.reaches_vcan() && machine.find(name).is_none())?;
     Some(format!(
@@ -219,13 +262,13 @@ fn into_the_unknown(
 /// Returns the reason why a route that takes error frames must not run in the kernel.
 fn error_frames_to_a_controller(
     route: &Route,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
     machine: &HostMachine,
 ) -> Option<String> {
     if sorts(route) & sort::ANY_ERR == 0 {
         return None;
     }
-    let name = |to: &PortId| interfaces.get(usize::from(to.0))?.as_deref();
+    let name = |to: &PortId| KernelPort::interface_of(ports, *to);
     let is_controller = |name: &&str| machine.find(name).is_some_and(|there| !there.is_virtual());
     let to = route.to.iter().filter_map(name).find(is_controller)?;
     Some(format!(
@@ -234,12 +277,22 @@ fn error_frames_to_a_controller(
     ))
 }
 
-fn begins_without_xl(route: &Route, interfaces: &[Option<String>], machine: &HostMachine) -> bool {
+/// Returns, for each route, whether it can run without XL frames.
+fn all_without_xl(
+    routes: &Routes,
+    ports: &[Option<KernelPort>],
+    machine: &HostMachine,
+) -> Vec<bool> {
+    let routes = routes.routes.iter();
+    routes
+        .map(|route| begins_without_xl(route, ports, machine))
+        .collect()
+}
+
+fn begins_without_xl(route: &Route, ports: &[Option<KernelPort>], machine: &HostMachine) -> bool {
     route.from.iter().all(|port| {
-        let name = interfaces
-            .get(usize::from(port.0))
-            .and_then(Option::as_deref);
-        name.and_then(|name| machine.find(name))
+        KernelPort::interface_of(ports, *port)
+            .and_then(|name| machine.find(name))
             .is_some_and(|there| !there.carries_xl())
     })
 }
@@ -256,7 +309,7 @@ fn kept_out(reasons: &[Option<String>], groups: &[usize]) -> HashMap<usize, usiz
 }
 
 /// Returns a number for each route; routes that must stay together have the same number.
-fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &HostMachine) -> Vec<usize> {
+fn groups(routes: &Routes, ports: &[Option<KernelPort>], machine: &HostMachine) -> Vec<usize> {
     let mut sets = RouteSets::new(routes.routes.len());
     let all = || routes.routes.iter().enumerate();
     let drops: HashSet<PortId> = all()
@@ -281,8 +334,8 @@ fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &HostMachine)
             begin.entry(*from).or_default().push(id);
         }
     }
-    let comes_in = |to: PortId| match interfaces.get(usize::from(to.0)) {
-        Some(Some(name)) => machine.find(name).is_none_or(bpf::Interface::is_virtual),
+    let comes_in = |to: PortId| match KernelPort::interface_of(ports, to) {
+        Some(name) => machine.find(name).is_none_or(bpf::Interface::is_virtual),
         // Only this process knows its buses and logs; routes of other data paths never begin there.
         _ => false,
     };

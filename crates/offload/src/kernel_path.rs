@@ -8,7 +8,7 @@ use crate::cangw::{self, ListedRule};
 use crate::data_path::DataPath;
 use crate::instance::GatewayInstance;
 use crate::machine::HostMachine;
-use route::Routes;
+use route::{KernelPort, Routes};
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 
@@ -29,14 +29,25 @@ pub enum Error {
     CanGwStays(#[source] cangw::Error),
 }
 
+impl Error {
+    /// Returns whether the data path cannot express its routes between the interfaces that exist:
+    /// then another one may run them.
+    #[must_use]
+    pub const fn is_inexpressible(&self) -> bool {
+        matches!(
+            self,
+            Self::Bpf(bpf::Error::Inexpressible(_)) | Self::CanGw(cangw::Error::Inexpressible(_))
+        )
+    }
+}
+
 /// The task of one data path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathAssignment<'a> {
     /// The routes, at least one.
     pub routes: &'a Routes,
-    /// The Linux interfaces of the ports, by [`route::PortId`]; `None` for a port that is not a
-    /// Linux interface.
-    pub interfaces: &'a [Option<String>],
+    /// The ports, by [`route::PortId`]; `None` for a port that is not a Linux interface.
+    pub ports: &'a [Option<KernelPort>],
     /// The options of BPF; can-gw has none.
     pub options: &'a BpfOptions,
     /// At the end everything stays in place, for the next start.
@@ -72,7 +83,7 @@ pub trait KernelPath: Sync {
     fn objections(
         &self,
         routes: &Routes,
-        interfaces: &[Option<String>],
+        ports: &[Option<KernelPort>],
         machine: &HostMachine,
     ) -> Vec<Option<String>>;
 

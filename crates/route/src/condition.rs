@@ -6,7 +6,7 @@ use signals::FieldTest;
 /// A condition on the signals of a frame: at least one of the alternatives must hold, and an
 /// alternative holds if all of its tests pass. A signal that the payload does not contain passes no
 /// test.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SignalCondition {
     /// The condition as a gateway file has it (`when`), for messages and for writing it back.

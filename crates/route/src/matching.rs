@@ -4,7 +4,7 @@ use crate::SignalCondition;
 use alloc::{string::String, vec::Vec};
 
 /// The conditions that determine which frames a route takes: all parts must match.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameMatch {
     /// ID filters, of which any one must match; an empty list matches every ID.
@@ -86,7 +86,7 @@ pub enum IdSet {
 }
 
 /// Kinds of frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KindSet {
     /// Classic frames.
@@ -108,7 +108,7 @@ impl Default for KindSet {
 }
 
 /// Only those, none of those, or either.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum TriState {
     /// Either (for error frames the default is [`TriState::No`], which the configuration sets).
@@ -121,7 +121,7 @@ pub enum TriState {
 }
 
 /// Bytes that the payload must contain at a position.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PayloadPattern {
     /// Index of the first byte.

@@ -4,7 +4,7 @@ use alloc::string::String;
 use e2e::ProtectionSettings;
 
 /// The check of a message's protection when a route takes a frame.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RouteVerification {
     /// The name of the protection in the gateway file: `[e2e.NAME]`.
@@ -19,7 +19,7 @@ pub struct RouteVerification {
 }
 
 /// The treatment of frames whose protection is wrong, or whose counter is not the next one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WrongFrames {
     /// They are not sent ([`StopReason::E2eWrong`](crate::StopReason::E2eWrong)).
@@ -30,7 +30,7 @@ pub enum WrongFrames {
 }
 
 /// The protection that a route writes after all of its actions.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RouteProtection {
     /// The name of the protection in the gateway file: `[e2e.NAME]`.
@@ -42,7 +42,7 @@ pub struct RouteProtection {
 }
 
 /// The counter of protected frames that a route sends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ProtectionCounter {
     /// That of the received frame: a frame that is lost before the gateway is missed behind it.

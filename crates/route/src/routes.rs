@@ -32,7 +32,7 @@ impl Default for Routes {
 }
 
 /// A route: source ports, conditions, changes and destination ports.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Route {
     /// Its name, unique in the file; counters and messages use it.
@@ -88,7 +88,7 @@ impl Route {
 }
 
 /// A token bucket.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RateLimit {
     /// Number of frames in `per`.

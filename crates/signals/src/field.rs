@@ -1,7 +1,7 @@
 //! The place of a signal in a payload.
 
 /// The order in which the bits of a signal follow one another over the bytes of a payload.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ByteOrder {
     /// Little-endian: the start bit is the least significant one, and the next byte has the more
@@ -40,7 +40,7 @@ const MOST_BITS: u16 = 2048 * 8;
 
 /// The place of a signal, ready to be read: eight bytes are loaded in the signal's byte order,
 /// shifted, and masked. A signal that is not aligned to bytes can touch nine bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SignalField {
     /// The index of the first byte that is loaded.

@@ -3,7 +3,7 @@
 use crate::SignalField;
 
 /// The meaning of a field's bits, which determines their order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BitMeaning {
     /// An unsigned integer.
@@ -21,7 +21,7 @@ pub enum BitMeaning {
 /// sign, modulo 2⁶⁴. The key of a signed value has its sign bit inverted; that of a floating-point
 /// number has its sign bit inverted, or all bits if the number is negative; −0 has the key of 0. A
 /// NaN passes no test, not even a negated one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FieldTest {
     /// The lowest key that passes.

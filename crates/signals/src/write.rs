@@ -3,7 +3,7 @@
 use crate::{BitMeaning, SignalField};
 
 /// An assignment to a signal: its place, and the source of its raw value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FieldWrite {
     /// The signal that is written.
@@ -13,7 +13,7 @@ pub struct FieldWrite {
 }
 
 /// The source of a raw value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FieldSource {
     /// These bits.
@@ -34,7 +34,7 @@ pub enum FieldSource {
 }
 
 /// `(factor × raw + offset) / divisor`, rounded to the nearest integer, halves away from zero.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinearMap {
     /// The factor.
@@ -46,7 +46,7 @@ pub struct LinearMap {
 }
 
 /// The raw values that a signal can have, and the treatment of a value outside.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RangePolicy {
     /// The lowest raw value. A signal of 64 bits without sign can have values above `i64::MAX`,
@@ -59,7 +59,7 @@ pub struct RangePolicy {
 }
 
 /// The treatment of a value that a signal cannot have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum OutOfRange {
     /// The nearest value of the range is written.

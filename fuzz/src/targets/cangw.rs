@@ -5,8 +5,8 @@ use crate::Target;
 use config::SourceText;
 use gateway::config::load;
 use port::PortKinds;
-use route::Routes;
 use route::cangw::{export, import};
+use route::{KernelPort, Routes};
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {
@@ -63,8 +63,13 @@ fn run(input: &[u8]) {
         }
         Err(found) => panic!("{}", config::render(&written, &found, false)),
     }
-    let interfaces: Vec<Option<String>> = imported.interfaces.iter().cloned().map(Some).collect();
-    let script = export(&imported.routes, &interfaces).expect("imported rules can be exported");
+    let ports: Vec<_> = imported
+        .interfaces
+        .iter()
+        .map(KernelPort::new)
+        .map(Some)
+        .collect();
+    let script = export(&imported.routes, &ports).expect("imported rules can be exported");
     let again = import(&SourceText::new("again.sh", script.clone())).expect("export writes rules");
     assert_eq!(
         nameless(again.routes),

@@ -4,7 +4,7 @@ use crate::cli::convert::Convert;
 use capture::{CaptureOutput, Conversion, ConversionResult, ConvertError, convert};
 use console::Failure;
 use console::output;
-use port::log::{LogError, LogReader};
+use port::log::{LogError, LogReader, loss_words};
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -108,15 +108,12 @@ fn room(args: &Convert) -> Result<(), Failure> {
 fn report(name: &str, output: &CaptureOutput, done: &ConversionResult) {
     let mut lines = done.bad.remarks(name);
     lines.extend(done.passed.iter().map(|records| records.remark(name)));
-    if done.missing > 0 {
+    if let Some(losses) = loss_words(done.missing) {
         let stated = match output.format.has_losses() {
             true => "the output states it, too",
             false => "the format of the output cannot state it",
         };
-        lines.push(format!(
-            "{name}: {} frames are missing according to the log, because its recorder lost them; {stated}",
-            done.missing
-        ));
+        lines.push(format!("{name}: {losses}; {stated}"));
     }
     for (shortfall, found) in &done.shortfalls {
         let frames = if found.frames == 1 { "frame" } else { "frames" };

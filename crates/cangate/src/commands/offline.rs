@@ -91,7 +91,7 @@ pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
     let (config, warnings) = load_config(&source, color)?;
     eprint!("{warnings}");
-    match route::cangw::export(&config.kernel_routes(), &config.interfaces()) {
+    match route::cangw::export(&config.kernel_routes(), &config.kernel_ports()) {
         Ok(script) => {
             std::io::stdout().write_all(script.as_bytes())?;
             Ok(())

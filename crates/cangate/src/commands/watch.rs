@@ -2,7 +2,7 @@
 
 use super::choice::{ANSWER_TIMEOUT, GatewayChoice, understand};
 use crate::cli::WatchArgs;
-use crate::rates::{GatewayRates, words};
+use crate::rates::{GatewayRates, percent, words};
 use console::Failure;
 use console::table::{row, table};
 use gateway::GatewayStats;
@@ -73,7 +73,7 @@ pub(super) fn watch(args: &WatchArgs, gateway: &GatewayChoice) -> Result<(), Fai
 }
 
 fn render(rates: &GatewayRates) -> String {
-    let head = [
+    let mut head = vec![
         "port",
         "state",
         "received/s",
@@ -82,6 +82,8 @@ fn render(rates: &GatewayRates) -> String {
         "lost/s",
         "waiting",
     ];
+    let loads = rates.has_loads();
+    head.extend(loads.then_some("load %"));
     let mut ports = table(&head);
     for port in &rates.ports {
         let mut cells = vec![port.name.clone(), port.state.to_owned()];
@@ -90,6 +92,7 @@ fn render(rates: &GatewayRates) -> String {
             port.held
                 .map_or_else(|| "?".to_owned(), console::table::number),
         );
+        cells.extend(loads.then(|| percent(port.load)));
         ports.add_row(row(cells));
     }
     let mut routes = table(&["route", "by", "taken/s", "sent/s", "stopped/s", "lost/s"]);

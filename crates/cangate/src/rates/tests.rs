@@ -98,3 +98,55 @@ fn rates_in_words() {
     ];
     assert_eq!(all.map(words), ["?", "·", "0.0", "9.9", "10", "12346"]);
 }
+
+/// One process port on a classic or FD controller, one port of the kernel, at one moment.
+fn wired(bits: u64, data_bits: u64, frames: u64, data_bitrate: Option<u32>) -> GatewayStats {
+    let mut stats = stats(1, 0, 0);
+    stats.process.ports[0].count.wire = WireCounters {
+        received_bits: bits / 2,
+        sent_bits: bits - bits / 2,
+        received_data_bits: data_bits,
+        sent_data_bits: 0,
+    };
+    let interface = |port: &str, in_kernel| InterfaceRow {
+        port: port.into(),
+        in_kernel,
+        received: Some(frames),
+        sent: Some(0),
+        received_bytes: Some(8 * frames),
+        sent_bytes: Some(0),
+        bitrate: Some(500_000),
+        data_bitrate,
+        ..InterfaceRow::default()
+    };
+    stats.interfaces = vec![interface("p", false), interface("k", true)];
+    stats
+}
+
+#[test]
+fn a_load_is_the_higher_of_two_lower_bounds() {
+    let second = Duration::from_secs(1);
+    let loads = |before: &GatewayStats, now: &GatewayStats| {
+        let rates = GatewayRates::between(before, now, second);
+        (rates.ports[0].load, rates.ports[1].load)
+    };
+    let zero = wired(0, 0, 0, None);
+    // The gateway saw 100 000 bits of frames; the interface had 500 frames of 8 bytes.
+    let now = wired(100_000, 0, 500, None);
+    assert_eq!(loads(&zero, &now), (Some(0.2), Some(0.111)));
+    // Most frames are filtered by the kernel.
+    let now = wired(1_000, 0, 500, None);
+    assert_eq!(loads(&zero, &now), (Some(0.111), Some(0.111)));
+    // With a data phase, the interface's counters are not enough.
+    let zero = wired(0, 0, 0, Some(2_000_000));
+    let now = wired(50_000, 200_000, 500, Some(2_000_000));
+    assert_eq!(loads(&zero, &now), (Some(0.2), None));
+    let rates = GatewayRates::between(&zero, &now, second);
+    assert!(rates.has_loads());
+    assert_eq!(rates.json()["ports"][0]["load"], 0.2);
+    assert_eq!(percent(rates.ports[0].load), "20");
+    // Without a bit rate it is not known.
+    let rates = GatewayRates::between(&stats(1, 0, 0), &stats(2, 1, 1), second);
+    assert!(!rates.has_loads());
+    assert_eq!(rates.json()["ports"][0]["load"], Value::Null);
+}

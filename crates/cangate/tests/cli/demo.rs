@@ -268,6 +268,35 @@ fn frames_that_no_bus_can_carry_are_counted_by_reason() {
     );
 }
 
+#[test]
+fn frames_that_the_recorder_lost_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("lossy.log");
+    let lines = "(1.0) can0 123#11\n# 12 frames of can0 are missing here: the ring was full\n\
+                 (1.1) can0 123#22\n";
+    std::fs::write(&log, lines).unwrap();
+    let json = replayed(lines, None);
+    assert_eq!(json["log"]["missing"], 12, "{json}");
+    assert_eq!(json["accounted"], true, "{json}");
+    let out = folder.path().join("out");
+    let table = stdout(
+        cangate()
+            .args(["demo", "--log"])
+            .arg(&log)
+            .arg("--out")
+            .arg(&out),
+        0,
+    );
+    let words = "12 frames are missing according to the log";
+    // The table breaks lines.
+    let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(table.contains(words), "{table}");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains(words));
+    let whole = replayed("(1.0) can0 123#11\n", None);
+    assert_eq!(whole["log"]["missing"], 0, "{whole}");
+}
+
 /// An interface with the name of a bus is assigned to this bus, whichever comes first; another one
 /// to the remaining bus.
 #[test]

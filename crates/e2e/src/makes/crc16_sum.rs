@@ -12,7 +12,7 @@ use frame::CanId;
 ///
 /// The numbers are known for 8, 16, 24 and 32 bytes; for other lengths opendbc has none, and the
 /// number is 0 here, too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Crc16Settings {
     /// Length and counter.

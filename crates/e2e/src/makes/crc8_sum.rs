@@ -8,7 +8,7 @@ use crate::scheme::{CounterField, ProtectionScheme};
 use frame::CanId;
 
 /// The CRC of the data's bytes without the checksum's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Crc8Settings {
     /// The polynomial without its highest term: 07, 1D, 2F, 31, 9B or D5.

@@ -17,7 +17,7 @@ use crate::scheme::CounterField;
 use frame::CanId;
 
 /// The index of a byte.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BytePlace {
     /// The byte with this index.
@@ -44,7 +44,7 @@ impl BytePlace {
 }
 
 /// The settings that all of these checksums have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SumCommon {
     /// The number of protected bytes; `None` for the whole payload.
@@ -81,7 +81,7 @@ impl SumCommon {
 }
 
 /// A sequence counter within one byte.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SumCounter {
     /// The least significant bit: eight times the byte's index, plus the number of the bit in the

@@ -8,7 +8,7 @@ use crate::scheme::{CounterField, ProtectionScheme};
 use frame::CanId;
 
 /// A start value minus the half bytes of the data, without that of the checksum, modulo 16.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NibbleSumSettings {
     /// The start value, below 16.

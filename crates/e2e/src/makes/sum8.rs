@@ -7,7 +7,7 @@ use crate::scheme::{CounterField, ProtectionScheme};
 use frame::CanId;
 
 /// The sum of the data's bytes without the checksum's, modulo 256.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sum8Settings {
     /// A number that is added.

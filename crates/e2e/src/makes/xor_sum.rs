@@ -8,7 +8,7 @@ use frame::CanId;
 
 /// XOR of a start value and the data's bytes without the checksum's. Volkswagen's PQ platform has
 /// the start value 0; MLB has one for each message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct XorSumSettings {
     /// The start value.

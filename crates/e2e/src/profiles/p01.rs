@@ -8,7 +8,7 @@ use crate::scheme::{ConstantField, ConstantFields, ConstantKind, CounterField, P
 use frame::CanId;
 
 /// The way in which the Data ID takes part in the CRC of profiles 01 and 11.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum DataIdMode {
     /// The low byte, then the high byte: variant 1A.
@@ -23,7 +23,7 @@ pub enum DataIdMode {
 }
 
 /// The settings of profile 01 or 11.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct P01Settings {
     /// The Data ID: 16 bits, in nibble mode 12.

@@ -11,7 +11,7 @@ use frame::CanId;
 /// low half of the second one.
 ///
 /// The messages of Volkswagen's MQB and MEB have this layout with a list of their own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct P02Settings {
     /// The index of the header's first byte; AUTOSAR's profile 02 has no other than 0.

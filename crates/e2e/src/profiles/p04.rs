@@ -15,7 +15,7 @@ use frame::CanId;
 /// | 04 | length 16, counter 16, Data ID 32, CRC 32 bits |
 /// | 07 | CRC 64, length 32, counter 32, Data ID 32 bits |
 /// | 08 | CRC 32, length 32, counter 32, Data ID 32 bits |
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct P04Settings {
     /// The index of the header's first byte.
@@ -40,7 +40,7 @@ impl P04Settings {
 }
 
 /// The settings of profile 04m or 07m: four more bytes behind the header of profile 04 or 07.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct P04mSettings {
     /// The settings that are those of profile 04 or 07.
@@ -50,7 +50,7 @@ pub struct P04mSettings {
 }
 
 /// The fields of a method call in the messages of profiles 04m and 07m.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MethodFields {
     /// Whether the message is a response; else it is a request.

@@ -10,7 +10,7 @@ use frame::CanId;
 /// The settings of profile 05 or 06. The header of profile 05 is the CRC (two bytes, little-endian)
 /// and the counter; that of profile 06 the CRC (big-endian), the length (two bytes, big-endian) and
 /// the counter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct P05Settings {
     /// The index of the header's first byte.

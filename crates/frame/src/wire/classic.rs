@@ -6,6 +6,12 @@ use crate::Header;
 
 const CRC_BITS: u32 = 15;
 const DELIMITER_BITS: u32 = 1;
+/// Bits of the header with an SFF identifier, from the start of frame to the last bit of the DLC.
+pub(super) const SFF_BITS: u32 = 19;
+/// Bits of the header with an EFF identifier.
+pub(super) const EFF_BITS: u32 = 39;
+/// Bits after the data: CRC, delimiter, acknowledge, end of frame, intermission.
+pub(super) const TAIL_BITS: u32 = CRC_BITS + DELIMITER_BITS + TRAILER_BITS + INTERMISSION_BITS;
 
 pub(super) fn length(header: &Header, data: &[u8]) -> WireLength {
     let control = u64::from(header.is_rtr()) << 6 | u64::from(header.dlc() & 15);
@@ -13,9 +19,9 @@ pub(super) fn length(header: &Header, data: &[u8]) -> WireLength {
     if header.id().is_eff() {
         let (high, low) = eff_parts(header);
         // SRR and IDE are recessive.
-        sum::<39, 5>(high << 27 | 0b11 << 25 | low << 7 | control, data)
+        sum::<EFF_BITS, 5>(high << 27 | 0b11 << 25 | low << 7 | control, data)
     } else {
-        sum::<19, 3>(u64::from(header.id().number()) << 7 | control, data)
+        sum::<SFF_BITS, 3>(u64::from(header.id().number()) << 7 | control, data)
     }
 }
 
@@ -47,13 +53,7 @@ fn sum<const BITS: u32, const BYTES: usize>(header: u64, data: &[u8]) -> WireLen
     take((last >> 8) as u8);
     take(last as u8);
 
-    let bits = BITS
-        + 8 * data.len() as u32
-        + CRC_BITS
-        + DELIMITER_BITS
-        + TRAILER_BITS
-        + INTERMISSION_BITS
-        + stuffed;
+    let bits = BITS + 8 * data.len() as u32 + TAIL_BITS + stuffed;
     WireLength {
         bits: bits as u16,
         stuff_bits: stuffed as u16,

@@ -5,10 +5,14 @@ use super::{INTERMISSION_BITS, TRAILER_BITS, WireLength, eff_parts};
 use crate::{Header, dlc};
 
 /// ESI and DLC, with which the data phase begins.
-const HEADER_BITS_IN_DATA_PHASE: u32 = 5;
+pub(super) const HEADER_BITS_IN_DATA_PHASE: u32 = 5;
+/// Bits of the header with an SFF identifier, from the start of frame to the last bit of the DLC.
+pub(super) const SFF_BITS: u32 = 22;
+/// Bits of the header with an EFF identifier.
+pub(super) const EFF_BITS: u32 = 41;
 /// Stuff count with parity.
 const STUFF_COUNT_BITS: u32 = 4;
-const DELIMITER_BITS: u32 = 1;
+pub(super) const DELIMITER_BITS: u32 = 1;
 /// The longest payload that has the shorter CRC.
 const CRC_17_MAX: usize = 16;
 
@@ -21,11 +25,11 @@ pub(super) fn length(header: &Header, data: &[u8]) -> WireLength {
         let (high, low) = eff_parts(header);
         // SRR and IDE are recessive.
         let bits = high << 29 | 0b11 << 27 | low << 9 | control;
-        with_crc::<41, 6>(bits, header.is_brs(), data)
+        with_crc::<EFF_BITS, 6>(bits, header.is_brs(), data)
     } else {
         // IDE, dominant, is between RRS and FDF.
         let bits = u64::from(header.id().number()) << 10 | control;
-        with_crc::<22, 3>(bits, header.is_brs(), data)
+        with_crc::<SFF_BITS, 3>(bits, header.is_brs(), data)
     }
 }
 
@@ -97,6 +101,11 @@ fn sum<const BITS: u32, const BYTES: usize, const WIDTH: u32>(
 const fn crc_field_bits(width: u32) -> u32 {
     let bits = STUFF_COUNT_BITS + width;
     bits + 1 + bits / 4
+}
+
+/// Returns [`crc_field_bits`] for a payload of this many bytes.
+pub(super) const fn crc_field_bits_for(bytes: usize) -> u32 {
+    crc_field_bits(if bytes <= CRC_17_MAX { 17 } else { 21 })
 }
 
 /// Bits with their stuff bits, as input of the CRC, which covers both.

@@ -49,9 +49,11 @@ mod classic;
 mod fd;
 mod rate;
 mod tables;
+mod unstuffed;
 
 pub use arbitration::{arbitration_bits, arbitration_field, arbitration_key};
 pub use rate::{BitRate, RateError, parse_rate};
+pub use unstuffed::{PhaseBits, unstuffed};
 
 use crate::{FrameRef, Header, Kind, Nanos};
 

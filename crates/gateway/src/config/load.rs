@@ -10,7 +10,7 @@ use config::{
 use port::{FileOrStream, PortKinds, PortSpec};
 use route::cangw::CanGwInexpressible;
 use route::config::{ParsedRoutes, PortAlias};
-use route::{PortId, RouteId, Routes, RoutingTable, parts};
+use route::{KernelPort, PortId, RouteId, Routes, RoutingTable, parts};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -102,11 +102,11 @@ pub fn readable_options(source: &SourceText) -> ProcessOptions {
 
 /// Reports routes that the file offloads to the kernel and that no kernel can run.
 fn in_kernel(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diagnostics) {
-    let interfaces = config.interfaces();
+    let ports = config.kernel_ports();
     let all: Vec<(Option<RouteId>, String)> = match config.options.offload {
         Offload::None | Offload::Auto => return,
         Offload::CanGw => {
-            let Err(all) = route::cangw::rules(&config.kernel_routes(), &interfaces) else {
+            let Err(all) = route::cangw::rules(&config.kernel_routes(), &ports) else {
                 return;
             };
             let words = |wrong: CanGwInexpressible| {
@@ -133,7 +133,7 @@ fn in_kernel(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diagnos
                 }
                 (Some(wrong.route), text)
             };
-            let all = offload::bpf::survey(&config.routes, &interfaces, &[]);
+            let all = offload::bpf::survey(&config.routes, &ports, &[]);
             all.into_iter().map(words).collect()
         }
     };
@@ -151,10 +151,10 @@ fn error_frames(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diag
     if config.options.offload == Offload::None {
         return;
     }
-    let interfaces = config.interfaces();
+    let ports = config.kernel_ports();
     for (route, span) in config.routes.routes.iter().zip(spans) {
         let mut to = route.to.iter();
-        let interface = to.find_map(|port| interfaces.get(usize::from(port.0))?.as_deref());
+        let interface = to.find_map(|port| KernelPort::interface_of(&ports, *port));
         if let Some(interface) = interface
             && parts::sorts(route) & parts::sort::ANY_ERR != 0
         {

@@ -19,8 +19,9 @@ pub use options::{Offload, ProcessOptions};
 pub use schema::{keys, schema};
 
 pub use ::config::LARGEST_FILE;
-use port::PortSpec;
-use route::{RouteId, Routes};
+use frame::Kind;
+use port::{FramePassage, PortSpec};
+use route::{KernelPort, RouteId, Routes};
 
 /// The maximum number of ports in a file.
 pub const MOST_PORTS: usize = 1024;
@@ -43,13 +44,18 @@ impl GatewayConfig {
         self.ports.iter().map(|port| port.name.clone()).collect()
     }
 
-    /// Returns the Linux interfaces behind the ports, by their index, as [`route::cangw::export`]
-    /// takes them; `None` for a port that is not an interface, or that has features which the
-    /// kernel does not have.
+    /// Returns the ports by their index, as the data paths in the kernel and
+    /// [`route::cangw::export`] take them; `None` for a port that is not a Linux interface, or that
+    /// has features which the kernel does not have.
     #[must_use]
-    pub fn interfaces(&self) -> Vec<Option<String>> {
-        let interface = |port: &PortSpec| port.interface().map(str::to_owned);
-        self.ports.iter().map(interface).collect()
+    pub fn kernel_ports(&self) -> Vec<Option<KernelPort>> {
+        let port = |port: &PortSpec| {
+            Some(KernelPort {
+                interface: port.interface()?.to_owned(),
+                fd: port.settings.passes(Kind::Fd) != FramePassage::No,
+            })
+        };
+        self.ports.iter().map(port).collect()
     }
 
     /// Returns why the kernel cannot run a route: one of its ports injects faults, or has rules for

@@ -320,8 +320,34 @@ fn a_port_with_faults_stays_in_this_process() {
         let (config, warnings) = load(&SourceText::new("t", text(offload))).unwrap();
         let messages: Vec<_> = warnings.iter().map(|d| d.message.as_str()).collect();
         assert_eq!(messages, ["port `a` injects faults"]);
-        assert_eq!(config.interfaces(), [None, Some("b".to_owned())]);
+        assert_eq!(config.kernel_ports(), [None, Some(KernelPort::new("b"))]);
         assert!(config.describe().contains("10 % dropped"));
+    }
+}
+
+/// The kernel passes FD frames through a port under the same conditions as this process.
+#[test]
+fn the_kernel_is_given_the_ports_without_fd_frames() {
+    for (keys, fd) in [
+        ("", true),
+        ("fd = false", false),
+        ("bitrate = 500_000", false),
+        ("bitrate = 500_000\ndata_bitrate = 2_000_000", true),
+        (
+            "bitrate = 500_000\ndata_bitrate = 2_000_000\nfd = false",
+            false,
+        ),
+    ] {
+        let text = format!(
+            "[ports.a]\nkind = \"socketcan\"\n{keys}\n[ports.b]\nkind = \"bus\"\n\
+             [[routes]]\nfrom = \"a\"\nto = \"b\"\n"
+        );
+        let (config, _) = load(&SourceText::new("t", text)).unwrap();
+        let port = KernelPort {
+            fd,
+            ..KernelPort::new("a")
+        };
+        assert_eq!(config.kernel_ports(), [Some(port), None], "{keys}");
     }
 }
 
@@ -347,7 +373,7 @@ fn a_port_with_rules_for_its_queue_stays_in_this_process() {
     let (config, _) = load(&SourceText::new("t", text("auto"))).unwrap();
     // The defaults, spelt out, change nothing.
     assert_eq!(config.ports[0].queueing, None);
-    assert_eq!(config.interfaces(), [Some("a".to_owned()), None]);
+    assert_eq!(config.kernel_ports(), [Some(KernelPort::new("a")), None]);
 }
 
 /// Two gateways between the same two buses, in one file: each receives the frames that the other

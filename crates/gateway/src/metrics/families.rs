@@ -340,7 +340,17 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
     for (name, help, number) in counters {
         all.push(family(name, MetricKind::Counter, help, each(number)));
     }
-    let gauges: [Counter; 2] = [
+    let gauges: [Counter; 4] = [
+        (
+            "cangate_interface_bitrate",
+            "Nominal bit rate of the interface's controller, bit/s.",
+            |row| row.bitrate.map(u64::from),
+        ),
+        (
+            "cangate_interface_data_bitrate",
+            "Bit rate of the controller's data phase, bit/s, if it is set up for FD frames.",
+            |row| row.data_bitrate.map(u64::from),
+        ),
         (
             "cangate_controller_transmit_error_counter",
             "Current transmit error counter (TEC) of the controller: from 96 on error-warning, \

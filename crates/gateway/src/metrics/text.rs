@@ -79,7 +79,7 @@ pub(super) fn render_with(
 impl MetricFamily {
     /// Returns the unit of what is counted; empty if it has none.
     fn unit(&self) -> &'static str {
-        let units = ["frames", "bytes", "seconds"];
+        let units = ["frames", "bytes", "bits", "seconds"];
         let last = self.name.rsplit('_').next();
         units
             .into_iter()
@@ -177,6 +177,8 @@ mod tests {
                 sent_bytes: some,
                 receive_errors: some,
                 send_errors: some,
+                bitrate: Some(0),
+                data_bitrate: Some(0),
                 controller: Some(ControllerRow::default()),
                 ..InterfaceRow::default()
             }],

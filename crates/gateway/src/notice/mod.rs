@@ -94,8 +94,16 @@ pub enum Notice {
         metrics: Option<String>,
         /// All ports, in the order of the file.
         ports: Vec<ReadyPort>,
+        /// The names of those that are not up yet: their interface is down or absent, or their
+        /// other side is not there.
+        not_up: Vec<String>,
         /// All routes with their data paths.
         routes: Vec<RouteLine>,
+    },
+    /// All ports are up; when the gateway was ready, some were not.
+    PortsUp {
+        /// The names of the ports that were not.
+        ports: Vec<String>,
     },
     /// The state of a port's interface on its bus has changed.
     Link {
@@ -162,6 +170,18 @@ pub enum Notice {
         data_path: String,
         /// The reason, with its causes.
         why: String,
+    },
+    /// A data path cannot run routes any more between the interfaces that exist now: they run in
+    /// another one.
+    RoutesMoved {
+        /// The data path that they left.
+        data_path: String,
+        /// The reason, with its causes.
+        why: String,
+        /// Their names.
+        routes: Vec<String>,
+        /// Remarks on steps that did not go quite as intended.
+        remarks: Vec<String>,
     },
     /// Another process had removed routes from the kernel, and the gateway has put them back.
     OffloadRestored {
@@ -251,8 +271,9 @@ pub enum Notice {
 
 impl Notice {
     /// All values of [`Notice::event`].
-    pub const EVENTS: [&str; 21] = [
+    pub const EVENTS: [&str; 23] = [
         "ready",
+        "ports_up",
         "link",
         "port_failed",
         "port_recovered",
@@ -261,6 +282,7 @@ impl Notice {
         "offload_changed",
         "offload_given_up",
         "offload_failed",
+        "routes_moved",
         "offload_restored",
         "interfaces_missing",
         "reloaded",
@@ -280,6 +302,7 @@ impl Notice {
     pub const fn event(&self) -> &'static str {
         match self {
             Self::Ready { .. } => "ready",
+            Self::PortsUp { .. } => "ports_up",
             Self::Link { .. } => "link",
             Self::PortFailed { .. } => "port_failed",
             Self::PortRecovered { .. } => "port_recovered",
@@ -288,6 +311,7 @@ impl Notice {
             Self::OffloadChanged { .. } => "offload_changed",
             Self::OffloadGivenUp { .. } => "offload_given_up",
             Self::OffloadFailed { .. } => "offload_failed",
+            Self::RoutesMoved { .. } => "routes_moved",
             Self::OffloadRestored { .. } => "offload_restored",
             Self::InterfacesMissing { .. } => "interfaces_missing",
             Self::Reloaded { .. } => "reloaded",
@@ -316,6 +340,7 @@ impl Notice {
             | Self::OffloadChanged { data_path, .. }
             | Self::OffloadGivenUp { data_path, .. }
             | Self::OffloadFailed { data_path, .. }
+            | Self::RoutesMoved { data_path, .. }
             | Self::OffloadRestored { data_path, .. } => data_path,
             _ => "",
         }
@@ -333,6 +358,7 @@ impl Notice {
                 _ => NoticeLevel::Warning,
             },
             Self::FramesLost { .. }
+            | Self::RoutesMoved { .. }
             | Self::OffloadRestored { .. }
             | Self::InterfacesMissing { .. }
             | Self::NotRealtime { .. }
@@ -349,6 +375,7 @@ impl Notice {
                 }
             }
             Self::Ready { .. }
+            | Self::PortsUp { .. }
             | Self::PortRecovered { .. }
             | Self::OffloadTaken { .. }
             | Self::OffloadGivenUp { .. }

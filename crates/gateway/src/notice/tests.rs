@@ -15,7 +15,11 @@ fn one_of_each() -> Vec<Notice> {
             control: None,
             metrics: None,
             ports: vec![],
+            not_up: vec![],
             routes: vec![],
+        },
+        Notice::PortsUp {
+            ports: vec!["a".into()],
         },
         link(LinkState::BusOff),
         Notice::PortFailed {
@@ -45,6 +49,12 @@ fn one_of_each() -> Vec<Notice> {
         Notice::OffloadFailed {
             data_path: text(),
             why: text(),
+        },
+        Notice::RoutesMoved {
+            data_path: text(),
+            why: text(),
+            routes: vec![],
+            remarks: vec![],
         },
         Notice::OffloadRestored {
             data_path: text(),

@@ -79,6 +79,7 @@ impl fmt::Display for Notice {
                 control,
                 metrics,
                 ports,
+                not_up,
                 routes,
                 ..
             } => {
@@ -94,11 +95,19 @@ impl fmt::Display for Notice {
                     Some(path) => write!(f, ", control socket {path}")?,
                     None => write!(f, ", no control socket")?,
                 }
-                match metrics {
-                    Some(url) => write!(f, ", metrics at {url}"),
-                    None => Ok(()),
+                if let Some(url) = metrics {
+                    write!(f, ", metrics at {url}")?;
                 }
+                if !not_up.is_empty() {
+                    write!(f, "; not up yet: {}", list(not_up))?;
+                }
+                Ok(())
             }
+            Self::PortsUp { ports } => write!(
+                f,
+                "all ports are up now, also those that were not at the start: {}",
+                list(ports)
+            ),
             Self::Link {
                 port,
                 interface,
@@ -145,6 +154,19 @@ impl fmt::Display for Notice {
                 write!(f, "{data_path} runs no route in the kernel any more: {why}")
             }
             Self::OffloadFailed { data_path, why } => write!(f, "{data_path}: {why}"),
+            Self::RoutesMoved {
+                data_path,
+                why,
+                routes,
+                remarks,
+            } => {
+                let routes = list(routes);
+                write!(f, "{data_path}: {why}; in another data path now: {routes}")?;
+                for remark in remarks {
+                    write!(f, "; {}", remark.trim_end())?;
+                }
+                Ok(())
+            }
             Self::OffloadRestored {
                 data_path,
                 restored,

@@ -1,6 +1,6 @@
 //! The changes of a reload to the routes, from a comparison of the old list with the new one.
 
-use super::lines::RouteLine;
+use super::lines::{RouteDeeds, RouteLine};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -63,18 +63,15 @@ impl RouteChanges {
             .iter()
             .filter(|line| !names.contains(line.name.as_str()));
         let gone: Vec<&RouteLine> = gone.collect();
-        // Equal descriptions are the first sign of equal routes; the routes themselves decide.
-        let mut by_words: HashMap<&str, VecDeque<&RouteLine>> = HashMap::new();
+        // Of equal routes, the first old one is paired with the first new one.
+        let mut by_deeds: HashMap<RouteDeeds<'_>, VecDeque<&RouteLine>> = HashMap::new();
         for line in &gone {
-            by_words.entry(line.deeds()).or_default().push_back(line);
+            by_deeds.entry(line.deeds()).or_default().push_back(line);
         }
         let mut renamed: HashSet<&str> = HashSet::new();
         for line in unknown {
-            let alike = by_words.get_mut(line.deeds());
-            let before = alike.and_then(|alike| {
-                let at = alike.iter().position(|old| old.is_equivalent(line))?;
-                alike.remove(at)
-            });
+            let alike = by_deeds.get_mut(&line.deeds());
+            let before = alike.and_then(VecDeque::pop_front);
             match before {
                 Some(before) => {
                     renamed.insert(&before.name);
@@ -119,6 +116,7 @@ fn longest_increasing(values: &[usize]) -> HashSet<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lines::COMPARISONS;
     use super::*;
     use proptest::prelude::*;
     use route::{PortId, Route, Routes};
@@ -251,5 +249,48 @@ mod tests {
         let new = RouteLine::all(&routes(2), &names);
         old[0].words.clone_from(&new[0].words);
         assert_eq!(RouteChanges::between(&old, &new).changed, ["r"]);
+    }
+
+    /// Half of the routes have another name, half do something else under another name; all have
+    /// the same words.
+    #[test]
+    fn very_many_renamed_routes_are_looked_up_and_not_compared_in_pairs() {
+        const MANY: u64 = 100_000;
+        let names = PORTS.map(str::to_owned);
+        let lines = |letter: char, periods: std::ops::Range<u64>| {
+            let route = |per| Route {
+                limit: Some(route::RateLimit {
+                    frames: 1,
+                    per,
+                    burst: 1,
+                    per_id: None,
+                }),
+                ..Route::new(format!("{letter}{per}"), vec![PortId(0)], vec![PortId(1)])
+            };
+            let routes = Routes {
+                routes: periods.map(route).collect(),
+                ..Routes::default()
+            };
+            let mut lines = RouteLine::all(&routes, &names);
+            for line in &mut lines {
+                line.words = "the same".to_owned();
+            }
+            lines
+        };
+        let old = lines('a', 0..MANY);
+        let new = lines('b', MANY / 2..MANY + MANY / 2);
+        let before = COMPARISONS.get();
+        let changes = RouteChanges::between(&old, &new);
+        let made = COMPARISONS.get() - before;
+        let half = MANY as usize / 2;
+        let counts = [&changes.added, &changes.removed].map(Vec::len);
+        assert_eq!((changes.renamed.len(), counts), (half, [half, half]));
+        assert_eq!(
+            changes.renamed[0],
+            ("a50000".to_owned(), "b50000".to_owned())
+        );
+        // Each pair of equal routes is compared once. A hash table also compares a few routes whose
+        // hashes share the bits that it keeps.
+        assert!((half..4 * half).contains(&made), "{made} comparisons");
     }
 }

@@ -59,11 +59,14 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
             let beat = beat.map(|at| at.saturating_duration_since(Instant::now()));
             let look = self.running.next_check();
             let look = look.map(|at| at.saturating_duration_since(Instant::now()));
+            let ports = self.running.next_look();
+            let ports = ports.map(|at| at.saturating_duration_since(Instant::now()));
             let patience = [
                 patience,
                 self.running.notices().time_until_due(),
                 beat,
                 look,
+                ports,
             ];
             let patience = patience.into_iter().flatten().min();
             let patience = patience.and_then(|time| Timespec::try_from(time).ok());
@@ -93,6 +96,7 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
                 self.running.handle_link_changes();
             }
             self.running.restore_kernel_routes();
+            self.running.report_ports();
             let asked = signals
                 .as_mut()
                 .map(CaughtSignals::take)

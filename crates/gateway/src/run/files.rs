@@ -119,9 +119,10 @@ pub fn run(
         in_force: config.options.clone(),
         persist: options.persist,
         ports: config.ports.clone(),
+        config,
+        next: None,
     };
-    let instance = control_path(options.file.as_deref(), &config.options);
-    let plan = offloaded::plan(config, &instance, options.persist);
+    let plan = offloaded::plan(site.config.clone(), &site.instance(), options.persist);
     supervise_by(clock, &mut site, plan, &how, listener)
 }
 
@@ -175,6 +176,17 @@ struct GatewayFiles {
     persist: bool,
     /// The ports that run, or will run.
     ports: Vec<PortSpec>,
+    /// The configuration in force.
+    config: GatewayConfig,
+    /// The configuration that was read last, until it is in force.
+    next: Option<GatewayConfig>,
+}
+
+impl GatewayFiles {
+    /// Returns the name under which routes are in the kernel.
+    fn instance(&self) -> PathBuf {
+        control_path(self.file.as_deref(), &self.in_force)
+    }
 }
 
 impl PlanSource for GatewayFiles {
@@ -204,10 +216,27 @@ impl PlanSource for GatewayFiles {
                     .into(),
             );
         }
-        let instance = control_path(self.file.as_deref(), &self.in_force);
-        let mut plan = offloaded::plan(config, &instance, self.persist);
+        self.next = Some(config.clone());
+        let mut plan = offloaded::plan(config, &self.instance(), self.persist);
         plan.remarks = remarks;
         Ok(plan)
+    }
+
+    fn put_in_force(&mut self) {
+        if let Some(next) = self.next.take() {
+            self.config = next;
+        }
+    }
+
+    fn choose_again(&self) -> Option<RunPlan<PortSpec>> {
+        let choices = offloaded::possible_data_paths(&self.config);
+        let config = self.config.clone();
+        Some(offloaded::plan_with(
+            config,
+            choices,
+            &self.instance(),
+            self.persist,
+        ))
     }
 
     fn open(

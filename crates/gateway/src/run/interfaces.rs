@@ -7,6 +7,7 @@ use crate::notice::{LinkSource, Notice, ReadyPort};
 use crate::stats::{ControllerRow, InterfaceRow};
 use engine::{CounterSnapshot, FrameInterest, InterestIds, LinkState, PortCount, interest};
 use frame::ErrorState;
+use frame::wire::BitRate;
 use linux::link::{ControllerCounters, ControllerState, LinkCounters, NetLink, NetLinks};
 use route::RoutingTable;
 
@@ -209,6 +210,16 @@ impl PortInterfaces {
         })
     }
 
+    /// Returns the names of the ports that only routes in the kernel use and whose interfaces let no
+    /// frames pass, as last reported.
+    pub(super) fn in_kernel_down(&self) -> impl Iterator<Item = &str> {
+        let down = self
+            .0
+            .iter()
+            .filter(|it| it.in_kernel && !it.reported.passes());
+        down.map(|watched| watched.port.as_str())
+    }
+
     /// Returns the rows from the kernel's report at a moment and the ports' counters of a little
     /// later.
     pub(super) fn rows(&self, reading: &Reading, counted: &CounterSnapshot) -> Vec<InterfaceRow> {
@@ -234,6 +245,9 @@ impl WatchedPort {
         };
         let link = links.get(&self.interface);
         row.state = Some(state(link));
+        let rate = link.and_then(|link| link.bit_rate);
+        row.bitrate = rate.map(BitRate::nominal).filter(|rate| *rate > 0);
+        row.data_bitrate = rate.and_then(BitRate::data);
         let counted = match (link, &self.base) {
             (Some(link), Some(base)) if link.index == base.index => Ok((link, base)),
             (_, Some(_)) => Err(REPLACED),

@@ -26,6 +26,42 @@ struct PathSlot {
     failing: Option<String>,
 }
 
+/// A data path that cannot do with its routes what a change of interfaces requires.
+pub(crate) struct PathRefusal {
+    data_path: DataPath,
+    why: String,
+}
+
+impl PathRefusal {
+    fn new(path: &dyn KernelPath, error: &offload::Error) -> Self {
+        Self {
+            data_path: path.data_path(),
+            why: with_causes(error),
+        }
+    }
+
+    /// Returns the notice that nothing was changed.
+    pub(super) fn into_notice(self) -> Notice {
+        Notice::OffloadFailed {
+            data_path: self.data_path.to_string(),
+            why: format!(
+                "{}; its routes run as before, and `cangate reload` chooses again",
+                self.why
+            ),
+        }
+    }
+
+    /// Returns the notice that these routes run in another data path now.
+    pub(super) fn into_notice_of_move(self, routes: Vec<String>, remarks: Vec<String>) -> Notice {
+        Notice::RoutesMoved {
+            data_path: self.data_path.to_string(),
+            why: self.why,
+            routes,
+            remarks,
+        }
+    }
+}
+
 /// The interval at which the gateway checks whether another process has removed routes.
 const LOOK: Duration = Duration::from_secs(1);
 /// The checks take at most one part in this number of a processor's time, however many rules there
@@ -121,7 +157,7 @@ impl InKernel {
         let mut rest = self.plan.clone();
         for (path, kept) in &mut rest.routes {
             let (old, new_routes) = (self.plan.routes(*path), new.routes(*path));
-            let same = self.plan.interfaces == new.interfaces
+            let same = self.plan.ports == new.ports
                 && (old.mode, old.max_hops) == (new_routes.mode, new_routes.max_hops);
             let wanted: HashMap<&str, &Route> = new_routes
                 .routes
@@ -199,8 +235,14 @@ impl InKernel {
         running.map(|running| running.as_fd())
     }
 
-    /// Handles interfaces that have appeared, disappeared, or changed.
-    pub(crate) fn handle_link_changes(&mut self, notices: &NoticeSender<'_>) {
+    /// Handles interfaces that have appeared, disappeared, or changed. Returns the refusal of a
+    /// data path that cannot express its routes between the interfaces that exist now; its routes
+    /// run as before.
+    pub(crate) fn handle_link_changes(
+        &mut self,
+        notices: &NoticeSender<'_>,
+    ) -> Option<PathRefusal> {
+        let mut refused = None;
         let mut missing = BTreeSet::new();
         let mut news = false;
         // The slowest data path first.
@@ -225,13 +267,14 @@ impl InKernel {
                     }
                     missing.extend(report.missing);
                 }
-                Err(error) => notices.send(Notice::OffloadFailed {
-                    data_path: slot.path.data_path().to_string(),
-                    why: format!(
-                        "{}; its routes run as before, and `cangate reload` chooses again",
-                        with_causes(&error)
-                    ),
-                }),
+                Err(error) => {
+                    let refusal = PathRefusal::new(slot.path, &error);
+                    if error.is_inexpressible() {
+                        refused = Some(refusal);
+                    } else {
+                        notices.send(refusal.into_notice());
+                    }
+                }
             }
         }
         if news && let Some(notice) = self.record_missing(missing) {
@@ -240,6 +283,7 @@ impl InKernel {
         for notice in self.interfaces.check_links() {
             notices.send(notice);
         }
+        refused
     }
 
     /// Returns the time at which [`InKernel::restore_removed`] has something to do; `None` if no
@@ -249,12 +293,14 @@ impl InKernel {
         runs.then_some(self.next_check)
     }
 
-    /// Puts back what another process has removed, and reports it.
-    pub(crate) fn restore_removed(&mut self, notices: &NoticeSender<'_>) {
+    /// Puts back what another process has removed, and reports it. Returns a refusal as
+    /// [`InKernel::handle_link_changes`] does.
+    pub(crate) fn restore_removed(&mut self, notices: &NoticeSender<'_>) -> Option<PathRefusal> {
         let begun = Instant::now();
         if self.next_check().is_none_or(|at| at > begun) {
-            return;
+            return None;
         }
+        let mut refused = None;
         for slot in &mut self.slots {
             let Some(running) = &mut slot.running else {
                 continue;
@@ -273,6 +319,9 @@ impl InKernel {
                         });
                     }
                 }
+                Err(error) if error.is_inexpressible() => {
+                    refused = Some(PathRefusal::new(slot.path, &error));
+                }
                 Err(error) => {
                     let why = with_causes(&error);
                     // The same reason each second is not reported again.
@@ -285,6 +334,7 @@ impl InKernel {
         }
         let took = begun.elapsed();
         self.next_check = begun + LOOK.max(took * SHARE);
+        refused
     }
 
     /// Records the missing interfaces. Returns a notice if there are new ones.

@@ -1,7 +1,7 @@
 //! The routes that run in the kernel.
 
 use offload::{DataPath, KERNEL_PATHS, KernelPath, PathAssignment, bpf};
-use route::{PortId, RouteMode, Routes};
+use route::{KernelPort, PortId, RouteMode, Routes};
 use std::collections::BTreeMap;
 
 /// The routes that run in the kernel.
@@ -10,10 +10,11 @@ pub struct KernelPlan {
     /// The name by which the gateway recognizes its own rules and programs after a crash: that of
     /// its control socket, which is unique.
     pub instance: String,
-    /// The names of the gateway's ports, in the same order as `interfaces`.
-    pub ports: Vec<String>,
-    /// The ports' Linux interfaces, in the order in which these routes number them.
-    pub interfaces: Vec<Option<String>>,
+    /// The names of the gateway's ports, in the same order as `ports`.
+    pub names: Vec<String>,
+    /// The ports, in the order in which these routes number them; `None` for a port that is not a
+    /// Linux interface.
+    pub ports: Vec<Option<KernelPort>>,
     /// The routes of each data path; a data path that is not named has none.
     pub routes: BTreeMap<DataPath, Routes>,
     /// The options for BPF.
@@ -45,9 +46,9 @@ impl KernelPlan {
             }
         }
         let named = |(port, takes): (PortId, bool)| {
-            let index = usize::from(port.0);
-            let interface = self.interfaces.get(index)?.as_deref()?;
-            Some((self.ports.get(index)?.as_str(), interface, takes))
+            let interface = KernelPort::interface_of(&self.ports, port)?;
+            let name = self.names.get(usize::from(port.0))?;
+            Some((name.as_str(), interface, takes))
         };
         used.into_iter().filter_map(named).collect()
     }
@@ -63,7 +64,7 @@ impl KernelPlan {
         let routes = self.routes(data_path);
         (!routes.routes.is_empty()).then_some(PathAssignment {
             routes,
-            interfaces: &self.interfaces,
+            ports: &self.ports,
             options: &self.options,
             persist: self.persist,
         })
@@ -71,7 +72,7 @@ impl KernelPlan {
 
     /// Returns the number of data paths in which the plans differ.
     pub(super) fn differs(&self, other: &Self) -> usize {
-        let moved = self.interfaces != other.interfaces;
+        let moved = self.ports != other.ports;
         let differs = |path: &&&dyn KernelPath| {
             let path = path.data_path();
             let (a, b) = (self.routes(path), other.routes(path));

@@ -13,12 +13,21 @@ impl<S: PlanSource> RunningGateway<'_, S> {
     /// Reports that all is in place; `remark` is added to each status until the next call.
     pub(super) fn notify_ready(&mut self, remark: &'static str) {
         self.manager.remark = remark;
-        // The worker is asked only if there is a service manager.
+        let now = self.snapshot();
+        let not_up = now.as_ref().map(|now| self.not_up(now));
+        self.readiness.start(not_up.unwrap_or_default());
         if self.manager.listens() {
-            let now = self.snapshot();
             let status = self.status(now.as_ref());
             let sent = self.manager.ready(&status);
             self.handle_status(sent);
+        }
+    }
+
+    /// Reports a change of the ports.
+    pub(super) fn notify_status(&self, now: &CounterSnapshot) {
+        if self.manager.listens() {
+            let status = self.status(Some(now));
+            self.handle_status(self.manager.changed(&status));
         }
     }
 
@@ -93,23 +102,17 @@ impl<S: PlanSource> RunningGateway<'_, S> {
             several(self.lines().len(), "route")
         );
         if let Some(now) = now {
-            add_numbers(&mut text, now);
+            text.push_str(&format!("; {} frames received", now.received()));
+            let failed = now.ports.iter();
+            let failed = failed.filter(|row| row.count.state == PortState::Failed);
+            let failed = failed.map(|row| row.name.clone()).collect();
+            for (names, words) in [(self.not_up(now), "not up"), (failed, "out of service")] {
+                if !names.is_empty() {
+                    text.push_str(&format!("; {words}: {}", names.join(", ")));
+                }
+            }
         }
         text + self.manager.remark
-    }
-}
-
-fn add_numbers(text: &mut String, now: &CounterSnapshot) {
-    text.push_str(&format!("; {} frames received", now.received()));
-    for (state, words) in [
-        (PortState::Down, "down"),
-        (PortState::Failed, "out of service"),
-    ] {
-        let rows = now.ports.iter().filter(|row| row.count.state == state);
-        let names: Vec<&str> = rows.map(|row| row.name.as_str()).collect();
-        if !names.is_empty() {
-            text.push_str(&format!("; {words}: {}", names.join(", ")));
-        }
     }
 }
 

@@ -21,6 +21,7 @@ mod mailbox;
 mod manager;
 mod offloaded;
 mod options;
+mod readiness;
 mod realtime;
 mod running;
 mod signals;

@@ -4,7 +4,7 @@ use super::kernel_plan::KernelPlan;
 use super::lines::RouteLine;
 use super::site::RunPlan;
 use crate::config::{GatewayConfig, Offload};
-use offload::choose::{self, PathChoice, choose, part, shares_entrances};
+use offload::choose::{self, PathChoice, choose, choose_only, part, shares_entrances};
 use offload::{DataPath, HostMachine, KERNEL_PATHS, bpf};
 use port::PortSpec;
 use route::{PortId, RouteId, Routes};
@@ -27,15 +27,26 @@ pub fn data_paths(config: &GatewayConfig) -> Vec<PathChoice> {
         Offload::None => all(DataPath::Process),
         Offload::CanGw => all(DataPath::CanGw),
         Offload::Bpf => all(DataPath::Bpf),
-        Offload::Auto => {
-            let routes = config.kernel_routes();
-            let mut choices = choose(&routes, &config.interfaces(), &HostMachine::inspect());
-            for (choice, route) in choices.iter_mut().zip(&config.routes.routes) {
-                choice.no_xl |= config.begins_without_xl(route);
-            }
-            with_ports_named(config, choices)
-        }
+        Offload::Auto => possible_data_paths(config),
     }
+}
+
+/// Returns, for each route, the data path that can run it on this machine as it is now: that of
+/// `offload`, with [`Offload::Auto`] the fastest one; else this process.
+pub(super) fn possible_data_paths(config: &GatewayConfig) -> Vec<PathChoice> {
+    let (routes, ports) = (config.kernel_routes(), config.kernel_ports());
+    let machine = HostMachine::inspect();
+    let only = |data_path| choose_only(data_path, &routes, &ports, &machine);
+    let mut choices = match config.options.offload {
+        Offload::None => only(DataPath::Process),
+        Offload::CanGw => only(DataPath::CanGw),
+        Offload::Bpf => only(DataPath::Bpf),
+        Offload::Auto => choose(&routes, &ports, &machine),
+    };
+    for (choice, route) in choices.iter_mut().zip(&config.routes.routes) {
+        choice.no_xl |= config.begins_without_xl(route);
+    }
+    with_ports_named(config, choices)
 }
 
 /// Replaces the reasons of routes that a port keeps in this process, by its faults or its own
@@ -64,7 +75,7 @@ pub fn objections(config: &GatewayConfig) -> Vec<Option<String>> {
     }
     choose::objections(
         &config.kernel_routes(),
-        &config.interfaces(),
+        &config.kernel_ports(),
         &HostMachine::inspect(),
         data_path,
     )
@@ -77,15 +88,14 @@ pub fn absent_interfaces(config: &GatewayConfig) -> Vec<String> {
         return Vec::new();
     };
     let is_absent = |name: &String| !there.iter().any(|link| link.name == *name);
-    let all = config.interfaces().into_iter().flatten();
-    all.filter(is_absent).collect()
+    let all = config.kernel_ports().into_iter().flatten();
+    all.map(|port| port.interface).filter(is_absent).collect()
 }
 
 /// Splits the configuration into the part that runs here and the part that runs in the kernel.
 pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> RunPlan<PortSpec> {
-    let names = config.port_names();
-    let mut lines = RouteLine::all(&config.routes, &names);
     if config.options.offload == Offload::None {
+        let names = config.port_names();
         let kernel = KernelPlan {
             instance: instance.display().to_string(),
             ..KernelPlan::default()
@@ -93,7 +103,7 @@ pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> Run
         let is_interface = |port: &PortSpec| port.settings.interface().is_some();
         let interfaces = config.ports.iter().any(is_interface);
         return RunPlan {
-            lines,
+            lines: RouteLine::all(&config.routes, &names),
             kernel: interfaces.then_some(kernel),
             ports: names.into_iter().zip(config.ports).collect(),
             routes: config.routes,
@@ -101,10 +111,22 @@ pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> Run
         };
     }
     let choices = data_paths(&config);
+    plan_with(config, choices, instance, persist)
+}
+
+/// Splits the configuration by the data paths of its routes.
+pub(super) fn plan_with(
+    config: GatewayConfig,
+    choices: Vec<PathChoice>,
+    instance: &Path,
+    persist: bool,
+) -> RunPlan<PortSpec> {
+    let names = config.port_names();
+    let mut lines = RouteLine::all(&config.routes, &names);
     for (line, choice) in lines.iter_mut().zip(&choices) {
         line.set_data_path(choice);
     }
-    let interfaces = config.interfaces();
+    let kernel_ports = config.kernel_ports();
     let of = |data_path| part(&config.routes, &choices, data_path).0;
     let kernel = KernelPlan {
         instance: instance.display().to_string(),
@@ -118,8 +140,8 @@ pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> Run
             exact: config.options.exact,
             ..bpf::BpfOptions::default()
         },
-        ports: names.clone(),
-        interfaces,
+        names: names.clone(),
+        ports: kernel_ports,
         persist,
     };
     let (ports, routes) = here(config.ports, names, of(DataPath::Process));

@@ -4,11 +4,12 @@ use super::changes::RouteChanges;
 use super::error::{KernelError, OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
 use super::interfaces::{PortInterfaces, interests};
-use super::kernel::InKernel;
+use super::kernel::{InKernel, PathRefusal};
 use super::lines::RouteLine;
 use super::link::WorkerLink;
 use super::mailbox::WorkerMessage;
 use super::options::DRAIN_TIMEOUT;
+use super::readiness::PortReadiness;
 use super::site::{PlanSource, RunPlan};
 use super::watch::watch;
 use crate::notice::{Notice, NoticeSender, ReadyPort};
@@ -21,6 +22,7 @@ use port::PollTransmit;
 use route::{Routes, RoutingTable};
 use serde::{Deserialize, Serialize};
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
@@ -80,6 +82,8 @@ pub(crate) struct RunningGateway<'a, S: PlanSource> {
     notices: &'a NoticeSender<'a>,
     /// The service manager that started this process; see [`RunningGateway::send_heartbeat`].
     pub(super) manager: ServiceManager,
+    /// The last report on ports that are not up.
+    pub(super) readiness: PortReadiness,
 }
 
 impl<'a, S: PlanSource> RunningGateway<'a, S> {
@@ -100,6 +104,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
             kernel,
             notices,
             manager: ServiceManager::default(),
+            readiness: PortReadiness::default(),
         }
     }
 
@@ -112,11 +117,22 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         self.worker.outbox.bell()
     }
 
+    /// Returns the routes in the kernel.
+    pub(super) const fn kernel(&self) -> &InKernel {
+        self.kernel
+    }
+
     /// Passes on the worker's notices.
-    pub(crate) fn relay(&self) {
+    pub(crate) fn relay(&mut self) {
         let interfaces = &self.kernel.interfaces;
-        self.notices
-            .relay(self.worker.outbox, |notice| interfaces.complete(notice));
+        let links = Cell::new(false);
+        self.notices.relay(self.worker.outbox, |notice| {
+            links.set(links.get() || matches!(notice, Notice::Link { .. }));
+            interfaces.complete(notice)
+        });
+        if links.get() {
+            self.look_at_ports();
+        }
     }
 
     /// Reports that all is in place.
@@ -129,20 +145,24 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         };
         let mut ports: Vec<ReadyPort> = self.plan.ports.iter().map(here).collect();
         ports.extend(self.kernel.interfaces.in_kernel());
+        let links = self.kernel.interfaces.check_links();
+        let now = self.snapshot();
+        let not_up = now.map_or_else(Vec::new, |now| self.not_up(&now));
         self.notices.send(Notice::Ready {
             pid: std::process::id(),
             control: control.map(|path| path.display().to_string()),
             metrics: metrics.map(|address| format!("http://{address}/metrics")),
             ports,
+            not_up,
             routes: self.plan.lines.clone(),
         });
-        self.report_links();
+        self.report_links(links);
         self.notify_ready("");
     }
 
-    /// Reports the interfaces of the kernel's routes whose states differ from those last reported.
-    fn report_links(&mut self) {
-        for notice in self.kernel.interfaces.check_links() {
+    /// Reports changes of the interfaces of the kernel's routes.
+    fn report_links(&self, changes: Vec<Notice>) {
+        for notice in changes {
             self.notices.send(notice);
         }
     }
@@ -155,7 +175,36 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
 
     /// Handles interfaces that have appeared, disappeared, or changed.
     pub(crate) fn handle_link_changes(&mut self) {
-        self.kernel.handle_link_changes(self.notices);
+        if let Some(refusal) = self.kernel.handle_link_changes(self.notices) {
+            self.move_routes(refusal);
+        }
+        self.look_at_ports();
+    }
+
+    /// Puts routes that their data path cannot run any more into another one, such as this process.
+    /// If that fails, they run as before.
+    fn move_routes(&mut self, refusal: PathRefusal) {
+        let next = self.site.choose_again();
+        let paths = |lines: &[RouteLine]| -> Vec<String> {
+            lines.iter().map(|line| line.data_path.clone()).collect()
+        };
+        let next = next.filter(|next| paths(&next.lines) != paths(&self.plan.lines));
+        let applied = next.map(|next| self.run_with_heartbeats(|running| running.apply(next)));
+        match applied {
+            Some(Ok(done)) => {
+                let notice = refusal.into_notice_of_move(done.changes.moved, done.remarks);
+                self.notices.send(notice);
+            }
+            Some(Err(why)) => {
+                self.site.give_up();
+                self.notices.send(refusal.into_notice());
+                self.notices.send(Notice::NotReloaded {
+                    why: with_causes(&why),
+                    as_before: !matches!(why, ReloadError::KernelLate(_)),
+                });
+            }
+            None => self.notices.send(refusal.into_notice()),
+        }
     }
 
     /// Returns the time at which [`RunningGateway::restore_kernel_routes`] has something to do.
@@ -165,7 +214,9 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
 
     /// Checks whether another process has removed routes from the kernel.
     pub(crate) fn restore_kernel_routes(&mut self) {
-        self.kernel.restore_removed(self.notices);
+        if let Some(refusal) = self.kernel.restore_removed(self.notices) {
+            self.move_routes(refusal);
+        }
     }
 
     /// Returns the routes in force, for people.
@@ -246,10 +297,15 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         result
     }
 
-    /// Reloads, from the configuration's text to the worker. Until the worker applies the change,
-    /// everything can be given up, and then nothing has changed.
+    /// Reloads, from the configuration's text to the worker.
     fn reload(&mut self) -> Result<ReloadSummary, ReloadError> {
-        let mut plan = self.site.load()?;
+        let plan = self.site.load()?;
+        self.apply(plan)
+    }
+
+    /// Exchanges the plan. Until the worker applies the change, everything can be given up, and
+    /// then nothing has changed.
+    fn apply(&mut self, mut plan: RunPlan<S::Spec>) -> Result<ReloadSummary, ReloadError> {
         let in_kernel = plan.kernel.take().unwrap_or_default();
         let table = plan.compile()?;
         let mut done = ReloadSummary {
@@ -287,10 +343,12 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
             .map_err(|(error, _)| error)?;
         self.layout = layout;
         self.plan = plan;
+        self.site.put_in_force();
         let watched = PortInterfaces::new(self.site, &self.plan, &in_kernel, &interests);
         let counted = self.snapshot();
         self.kernel.interfaces.replace(watched, counted.as_ref());
-        self.report_links();
+        let links = self.kernel.interfaces.check_links();
+        self.report_links(links);
         let late = if in_steps {
             self.kernel.reload(in_kernel)
         } else {

@@ -46,6 +46,15 @@ pub trait PlanSource {
     /// All mistakes in it, for the client that requested it.
     fn load(&mut self) -> Result<RunPlan<Self::Spec>, LoadError>;
 
+    /// Notes that the configuration of the last [`PlanSource::load`] is in force now.
+    fn put_in_force(&mut self) {}
+
+    /// Returns the configuration in force, for the interfaces that exist now: a route that its data
+    /// path cannot run any more is in another one. Returns `None` if the source cannot change that.
+    fn choose_again(&self) -> Option<RunPlan<Self::Spec>> {
+        None
+    }
+
     /// Opens a port, which must deliver at least the frames that `interest` names.
     ///
     /// # Errors

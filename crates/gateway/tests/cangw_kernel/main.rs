@@ -24,7 +24,7 @@ use kernel::{Kernel, alone, from_env};
 use model::Model;
 use rng::Rng;
 use route::cangw::{ImportedRules, export, import};
-use route::{IdFilter, IdSet, PortId, RoutingTable};
+use route::{IdFilter, IdSet, KernelPort, PortId, RoutingTable};
 use rules::{Drawn, Shape};
 
 macro_rules! kernel {
@@ -136,7 +136,12 @@ fn compare(
     same(&again, &imported).map_err(|e| format!("the listing is read differently: {e}"))?;
     // Export the rules again.
     kernel.flush();
-    let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+    let names: Vec<_> = imported
+        .interfaces
+        .iter()
+        .map(KernelPort::new)
+        .map(Some)
+        .collect();
     let exported = export(&imported.routes, &names).map_err(|e| format!("{e:?}"))?;
     for line in exported.lines() {
         if let Some((_, text)) = line.split_once("cangw -A ") {

@@ -2,13 +2,17 @@
 
 use crate::wire::{bytes_of, text_of};
 use frame::{FrameBuf, FrameRef};
-use route::{DecisionSink, ForwardedCopy, PortId, RouteId, Routes, RoutingTable, StopReason};
+use route::{
+    DecisionSink, ForwardedCopy, KernelPort, PortId, RouteId, Routes, RoutingTable, StopReason,
+};
 
 pub(crate) const PORTS: usize = 3;
 
-/// Returns the interfaces of the table's ports.
-pub(crate) fn ports() -> Vec<Option<String>> {
-    (0..PORTS).map(|n| Some(format!("p{n}"))).collect()
+/// Returns the table's ports.
+pub(crate) fn ports() -> Vec<Option<KernelPort>> {
+    (0..PORTS)
+        .map(|n| Some(KernelPort::new(format!("p{n}"))))
+        .collect()
 }
 
 /// A frame, the port that it comes into, and the time since the one before, in ns.

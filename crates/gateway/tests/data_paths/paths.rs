@@ -63,7 +63,8 @@ impl DataPath for UserSpace {
         let table =
             Arc::new(RoutingTable::compile(&case.routes, PORTS).map_err(|e| format!("{e:?}"))?);
         let mut named = Vec::new();
-        for (number, interface) in ports().into_iter().flatten().enumerate() {
+        let interfaces = ports().into_iter().flatten().map(|port| port.interface);
+        for (number, interface) in interfaces.enumerate() {
             let config = SocketCanSettings {
                 queue: 64,
                 ..SocketCanSettings::new(interface.as_str())

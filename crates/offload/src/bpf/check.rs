@@ -5,7 +5,7 @@ use super::compile::{PortInterface, compile, program, sorts};
 use super::interfaces::swallows;
 use super::layout::{CANDIDATES, DESTINATIONS, GROUPS, MERGED, OPS};
 use route::parts::sort;
-use route::{PortId, Route, RouteId, Routes};
+use route::{KernelPort, PortId, Route, RouteId, Routes};
 use std::fmt;
 
 /// A route that BPF cannot express.
@@ -27,22 +27,22 @@ impl fmt::Display for BpfInexpressible {
     }
 }
 
-/// Returns every route that BPF cannot express, with the reason. `interfaces` are the ports'
-/// interfaces, by [`PortId`]; `None` for a port that is not a Linux interface. `there` are those
+/// Returns every route that BPF cannot express, with the reason. `ports` are by
+/// [`PortId`]; `None` for a port that is not a Linux interface. `there` are those
 /// that this machine has: a check that depends on an interface is skipped until the interface
 /// exists. The routes must have a meaning ([`route::RoutingTable::compile`]).
 #[must_use]
 pub fn survey(
     routes: &Routes,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
     there: &[Interface],
 ) -> Vec<BpfInexpressible> {
-    let find = |name: &Option<String>| {
-        let name = name.as_ref()?;
+    let find = |port: &Option<KernelPort>| {
+        let name = &port.as_ref()?.interface;
         there.iter().find(|link| link.name == *name)
     };
-    let ports: Vec<Option<&Interface>> = interfaces.iter().map(find).collect();
-    let mut found = not_can(routes, interfaces);
+    let mut found = not_can(routes, ports);
+    let ports: Vec<Option<&Interface>> = ports.iter().map(find).collect();
     let elsewhere = found.len();
     for (route, about) in all(routes) {
         let wrong = |why| about_route(route, about, None, why);
@@ -73,8 +73,8 @@ fn about_route(
 }
 
 /// Returns the routes with ports that are not CAN interfaces.
-fn not_can(routes: &Routes, interfaces: &[Option<String>]) -> Vec<BpfInexpressible> {
-    let is_none = |port: &&PortId| !matches!(interfaces.get(usize::from(port.0)), Some(Some(_)));
+fn not_can(routes: &Routes, ports: &[Option<KernelPort>]) -> Vec<BpfInexpressible> {
+    let is_none = |port: &&PortId| KernelPort::interface_of(ports, **port).is_none();
     let mut found = Vec::new();
     for (route, about) in all(routes) {
         let from = about.from.iter().find(is_none);

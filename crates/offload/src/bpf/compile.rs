@@ -3,7 +3,8 @@
 use super::index::{ListReach, TableIndexes};
 use super::layout::{
     self, CHANGES_MASKS, CHANGES_NONE, CHANGES_SUM, Class, CrcTable, Group, Limit, NONE, Op,
-    PORT_ROOMY, Pattern, Port, ROUTE_DROP, ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot, Sum, TO_FD,
+    PORT_CLASSIC, PORT_ROOMY, Pattern, Port, ROUTE_DROP, ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot,
+    Sum, TO_CLASSIC, TO_FD, TO_INDEX,
 };
 use super::ops::op;
 use super::short::short;
@@ -19,6 +20,8 @@ pub(crate) struct PortInterface {
     pub(crate) ifindex: u32,
     /// It accepts FD frames.
     pub(crate) fd: bool,
+    /// The port neither receives nor sends FD frames, whatever its interface can.
+    pub(crate) classic: bool,
     /// Frames of local programs can be forwarded from here (see `cangate_room` in gateway.bpf.c).
     pub(crate) roomy: bool,
 }
@@ -68,7 +71,10 @@ pub(crate) fn compile(routes: &Routes, interfaces: &[PortInterface]) -> TableIma
                 of: std::array::from_fn(|flags| of_flags(&of, flags)),
                 ifindex: interface.ifindex,
                 number: number as u32,
-                flags: if interface.roomy { PORT_ROOMY } else { 0 },
+                flags: flags(&[
+                    (interface.roomy, PORT_ROOMY),
+                    (interface.classic, PORT_CLASSIC),
+                ]),
                 pad: 0,
             });
         }
@@ -203,7 +209,7 @@ impl TableImage {
             _ => 0,
         };
         // Conditions of the program's short path.
-        let short = if only & !TO_FD != 0
+        let short = if only & TO_INDEX != 0
             && !(route.drop || route.echo)
             && (pattern, limit, route.hop_limit) == (NONE, NONE, None)
         {
@@ -289,7 +295,14 @@ fn destination(to: PortId, interfaces: &[PortInterface]) -> u32 {
         .get(usize::from(to.0))
         .copied()
         .unwrap_or_default();
-    interface.ifindex | if interface.fd { TO_FD } else { 0 }
+    let bits = [(interface.fd, TO_FD), (interface.classic, TO_CLASSIC)];
+    interface.ifindex | flags(&bits)
+}
+
+/// Returns the flags that are set.
+fn flags(each: &[(bool, u32)]) -> u32 {
+    let set = each.iter().filter(|(set, _)| *set);
+    set.map(|(_, flag)| flag).sum()
 }
 
 /// Error: patterns that no frame can match.

@@ -20,8 +20,13 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// Flag: the destination carries FD frames.
 pub(crate) const TO_FD: u32 = 1 << 31;
+/// Flag: FD frames do not pass the destination's port.
+pub(crate) const TO_CLASSIC: u32 = 1 << 28;
+/// The bits of a destination for the number of its interface.
+pub(crate) const TO_INDEX: u32 = TO_CLASSIC - 1;
 
 pub(crate) const PORT_ROOMY: u32 = 1;
+pub(crate) const PORT_CLASSIC: u32 = 2;
 
 pub(crate) const ROUTE_DROP: u8 = 1;
 pub(crate) const ROUTE_SAME_PORT: u8 = 2;

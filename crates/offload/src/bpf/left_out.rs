@@ -10,7 +10,7 @@ use crate::data_path::DataPath;
 use crate::instance::GatewayInstance;
 use crate::kernel_path::{self, KernelPath, PathAssignment, PathListing, PathReport, PathRun};
 use crate::machine::HostMachine;
-use route::{PortId, RouteId, Routes};
+use route::{KernelPort, PortId, RouteId, Routes};
 use std::convert::Infallible;
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub fn left_out() -> Option<String> {
 /// Returns the features of this kernel: this build knows none.
 ///
 /// # Errors
-/// [`Missing::NotBuilt`], always.
+/// [`MissingFeature::NotBuilt`], always.
 pub const fn features() -> Result<Infallible, MissingFeature> {
     Err(MissingFeature::NotBuilt)
 }
@@ -49,7 +49,7 @@ impl fmt::Display for BpfInexpressible {
 
 /// Returns every route, with the reason that this build has no BPF.
 #[must_use]
-pub fn survey(routes: &Routes, _: &[Option<String>], _: &[Interface]) -> Vec<BpfInexpressible> {
+pub fn survey(routes: &Routes, _: &[Option<KernelPort>], _: &[Interface]) -> Vec<BpfInexpressible> {
     let each = (0..).map(RouteId).zip(&routes.routes);
     each.map(|(route, about)| BpfInexpressible {
         route,
@@ -98,7 +98,7 @@ impl KernelPath for BpfPath {
     fn objections(
         &self,
         routes: &Routes,
-        _: &[Option<String>],
+        _: &[Option<KernelPort>],
         _: &HostMachine,
     ) -> Vec<Option<String>> {
         vec![left_out(); routes.routes.len()]
@@ -133,18 +133,18 @@ impl KernelPath for BpfPath {
 mod tests {
     use super::*;
     use crate::choose::choose;
-    use route::{Mode, Route};
+    use route::{Route, RouteMode};
 
     #[test]
     fn routes_go_elsewhere_and_give_the_reason() {
         let routes = Routes {
-            mode: Mode::All,
+            mode: RouteMode::All,
             max_hops: 1,
             routes: vec![Route::new("one", vec![PortId(0)], vec![PortId(1)])],
         };
-        let interfaces = [Some("can0".to_owned()), Some("can1".to_owned())];
-        let choices = choose(&routes, &interfaces, &Machine::inspect());
-        let why = Missing::NotBuilt.to_string();
+        let interfaces = ["can0", "can1"].map(|name| Some(KernelPort::new(name)));
+        let choices = choose(&routes, &interfaces, &HostMachine::inspect());
+        let why = MissingFeature::NotBuilt.to_string();
         let [choice] = choices.as_slice() else {
             panic!("{choices:?}");
         };
@@ -153,6 +153,6 @@ mod tests {
         let wrong = survey(&routes, &interfaces, &[]);
         assert_eq!(wrong.len(), 1);
         let listed = BpfPath.list().map_err(|error| error.to_string());
-        assert_eq!(listed, Err(Missing::NotBuilt.to_string()));
+        assert_eq!(listed, Err(MissingFeature::NotBuilt.to_string()));
     }
 }

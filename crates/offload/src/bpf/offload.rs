@@ -12,7 +12,7 @@ use super::{BpfCounts, BpfFeatures, BpfOptions, Error, features, pin, survey};
 use crate::instance::{GatewayInstance, InstanceHold};
 use linux::link::{LinkEvents, NetLink, NetLinks};
 use linux::netlink::NetlinkSocket;
-use route::{Routes, RoutingTable};
+use route::{KernelPort, Routes, RoutingTable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -58,8 +58,7 @@ pub struct BpfOffload {
 }
 
 impl BpfOffload {
-    /// Puts the routes into the kernel. `interfaces` are the Linux interfaces of the ports, by
-    /// [`route::PortId`]; `None` for a port that is not a CAN interface. A missing interface is not
+    /// Puts the routes into the kernel. `ports` are by [`route::PortId`]; `None` for a port that is not a CAN interface. A missing interface is not
     /// an error: its routes start when it appears.
     ///
     /// # Errors
@@ -69,7 +68,7 @@ impl BpfOffload {
     pub fn start(
         instance: &GatewayInstance,
         routes: &Routes,
-        interfaces: &[Option<String>],
+        ports: &[Option<KernelPort>],
         options: BpfOptions,
     ) -> Result<(Self, BpfOutcome), Error> {
         let hold = hold(instance)?;
@@ -98,7 +97,7 @@ impl BpfOffload {
             stays: false,
             _hold: hold,
         };
-        let outcome = offload.reload(routes, interfaces)?;
+        let outcome = offload.reload(routes, ports)?;
         let keep: BTreeSet<u32> = offload.entrances.keys().copied().collect();
         let links = offload.links()?;
         let (_, clsact) = sweep(&mut offload.netlink, instance, &links, &keep);
@@ -122,11 +121,11 @@ impl BpfOffload {
     pub fn reload(
         &mut self,
         routes: &Routes,
-        interfaces: &[Option<String>],
+        ports: &[Option<KernelPort>],
     ) -> Result<BpfOutcome, Error> {
         let wanted = WantedTable {
             routes: routes.clone(),
-            interfaces: interfaces.to_vec(),
+            ports: ports.to_vec(),
         };
         if self.current.is_some() && self.wanted == wanted && self.in_force == self.options {
             return self.reconcile();
@@ -188,7 +187,7 @@ impl BpfOffload {
         let there: Vec<u32> = self.entrances.keys().copied().collect();
         let mut wanted: Vec<u32> = found.entrances.iter().map(|link| link.index).collect();
         wanted.sort_unstable();
-        if there != wanted || self.ports != self.ports_of(&found.links) {
+        if there != wanted || self.ports != self.ports_of(&self.wanted.ports, &found.links) {
             return Ok(false);
         }
         for link in &found.entrances {
@@ -209,25 +208,32 @@ impl BpfOffload {
         }
     }
 
-    fn ports_of(&self, links: &[Option<NetLink>]) -> Vec<PortInterface> {
-        let place = |link: &Option<NetLink>| {
-            link.as_ref()
-                .map_or_else(PortInterface::default, |link| PortInterface {
-                    ifindex: link.index,
-                    fd: link.carries_fd(),
-                    roomy: !self.features.private_headroom || link.is_virtual(),
-                })
+    fn ports_of(
+        &self,
+        wanted: &[Option<KernelPort>],
+        links: &[Option<NetLink>],
+    ) -> Vec<PortInterface> {
+        let place = |(port, link): (&Option<KernelPort>, &Option<NetLink>)| {
+            let (Some(port), Some(link)) = (port, link) else {
+                return PortInterface::default();
+            };
+            PortInterface {
+                ifindex: link.index,
+                fd: link.carries_fd(),
+                classic: !port.fd,
+                roomy: !self.features.private_headroom || link.is_virtual(),
+            }
         };
-        links.iter().map(place).collect()
+        wanted.iter().zip(links).map(place).collect()
     }
 
     /// Switches to another table. Almost everything that can fail is done before the first
     /// interface runs the new table. If a later step fails, it is undone.
     fn exchange(&mut self, wanted: WantedTable, links: &NetLinks) -> Result<BpfOutcome, Error> {
-        RoutingTable::compile(&wanted.routes, wanted.interfaces.len()).map_err(Error::Compile)?;
+        RoutingTable::compile(&wanted.routes, wanted.ports.len()).map_err(Error::Compile)?;
         let mut found = wanted.find(links);
         let there: Vec<NetLink> = found.links.iter().flatten().cloned().collect();
-        let wrong = survey(&wanted.routes, &wanted.interfaces, &there);
+        let wrong = survey(&wanted.routes, &wanted.ports, &there);
         if !wrong.is_empty() {
             return Err(Error::Inexpressible(wrong));
         }
@@ -272,7 +278,7 @@ impl BpfOffload {
                 entrance.leave(&mut self.netlink);
             }
         }
-        self.ports = self.ports_of(&found.links);
+        self.ports = self.ports_of(&wanted.ports, &found.links);
         self.wanted = wanted;
         self.in_force.clone_from(&self.options);
         let former = self.current.replace(next);
@@ -316,7 +322,7 @@ impl BpfOffload {
         links: &[Option<NetLink>],
         fresh: &BTreeMap<u32, InterfaceEntrance>,
     ) -> Result<TableGeneration, Error> {
-        let image = compile(&wanted.routes, &self.ports_of(links));
+        let image = compile(&wanted.routes, &self.ports_of(&wanted.ports, links));
         let mut about = wanted.about(&self.instance);
         let all = fresh.values().chain(self.entrances.values());
         let new = all

@@ -6,7 +6,7 @@ use crate::data_path::DataPath;
 use crate::instance::GatewayInstance;
 use crate::kernel_path::{self, KernelPath, PathAssignment, PathListing, PathReport, PathRun};
 use crate::machine::HostMachine;
-use route::Routes;
+use route::{KernelPort, Routes};
 
 /// The data path through BPF.
 #[derive(Clone, Copy, Debug)]
@@ -20,14 +20,14 @@ impl KernelPath for BpfPath {
     fn objections(
         &self,
         routes: &Routes,
-        interfaces: &[Option<String>],
+        ports: &[Option<KernelPort>],
         machine: &HostMachine,
     ) -> Vec<Option<String>> {
         if let Err(why) = &machine.bpf {
             return vec![Some(why.to_string()); routes.routes.len()];
         }
         let mut reasons = vec![None; routes.routes.len()];
-        for wrong in survey(routes, interfaces, &machine.interfaces) {
+        for wrong in survey(routes, ports, &machine.interfaces) {
             if let Some(reason) = reasons.get_mut(wrong.route.0 as usize) {
                 reason.get_or_insert(wrong.why);
             }
@@ -67,11 +67,11 @@ impl KernelPath for BpfPath {
         }
         let PathAssignment {
             routes,
-            interfaces,
+            ports,
             options,
             ..
         } = assignment;
-        let (running, outcome) = BpfOffload::start(instance, routes, interfaces, options.clone())?;
+        let (running, outcome) = BpfOffload::start(instance, routes, ports, options.clone())?;
         Ok((Box::new(running), report(outcome, routes)))
     }
 
@@ -100,7 +100,7 @@ fn report(outcome: BpfOutcome, routes: &Routes) -> PathReport {
 impl PathRun for BpfOffload {
     fn reload(&mut self, assignment: PathAssignment<'_>) -> Result<PathReport, kernel_path::Error> {
         self.set_options(assignment.options.clone());
-        let outcome = self.reload(assignment.routes, assignment.interfaces)?;
+        let outcome = self.reload(assignment.routes, assignment.ports)?;
         Ok(report(outcome, assignment.routes))
     }
 

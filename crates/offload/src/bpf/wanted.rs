@@ -3,14 +3,14 @@
 use super::about::AboutMap;
 use crate::instance::GatewayInstance;
 use linux::link::{NetLink, NetLinks};
-use route::{PortId, Routes};
+use route::{KernelPort, PortId, Routes};
 use std::collections::BTreeSet;
 
 /// The routes and interfaces that should be in use.
 #[derive(Clone, PartialEq, Default)]
 pub(super) struct WantedTable {
     pub(super) routes: Routes,
-    pub(super) interfaces: Vec<Option<String>>,
+    pub(super) ports: Vec<Option<KernelPort>>,
 }
 
 /// The existing interfaces of the routes.
@@ -32,16 +32,16 @@ impl WantedTable {
     }
 
     pub(super) fn find(&self, links: &NetLinks) -> ResolvedTable {
-        let can = |name: &Option<String>| {
-            let link = links.get(name.as_deref()?)?;
+        let can = |port: &Option<KernelPort>| {
+            let link = links.get(&port.as_ref()?.interface)?;
             link.can.then(|| link.clone())
         };
-        let found: Vec<Option<NetLink>> = self.interfaces.iter().map(can).collect();
+        let found: Vec<Option<NetLink>> = self.ports.iter().map(can).collect();
         let mut missing = BTreeSet::new();
         for port in self.used() {
             let at = usize::from(port.0);
-            if let (Some(Some(name)), Some(None)) = (self.interfaces.get(at), found.get(at)) {
-                missing.insert(name.clone());
+            if let (Some(Some(wanted)), Some(None)) = (self.ports.get(at), found.get(at)) {
+                missing.insert(wanted.interface.clone());
             }
         }
         let from: BTreeSet<PortId> = self
@@ -63,11 +63,14 @@ impl WantedTable {
     /// Returns the description for the maps: a process that finds the table there needs it.
     pub(super) fn about(&self, instance: &GatewayInstance) -> AboutMap {
         let routes = self.routes.routes.iter();
-        let ports = self.interfaces.iter();
+        let name = |port: &Option<KernelPort>| {
+            let interface = port.as_ref().map(|port| port.interface.clone());
+            interface.unwrap_or_default()
+        };
         AboutMap {
             instance: instance.name().to_owned(),
             routes: routes.map(|route| route.name.clone()).collect(),
-            ports: ports.map(|name| name.clone().unwrap_or_default()).collect(),
+            ports: self.ports.iter().map(name).collect(),
             ..AboutMap::default()
         }
     }

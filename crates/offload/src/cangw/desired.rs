@@ -5,8 +5,8 @@ use super::mark::MOST;
 use super::version::KernelLimits;
 use super::wire::{ECHO, GatewayJob, SAME_PORT};
 use linux::link::{NetLink, NetLinks};
-use route::Routes;
 use route::cangw::{self, CanGwInexpressible, CanGwRule};
+use route::{KernelPort, Routes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rules of all routes, in the order in which they are tried.
@@ -28,12 +28,12 @@ pub(super) struct DesiredRules {
 #[must_use]
 pub fn survey(
     routes: &Routes,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
     there: &[NetLink],
     limits: &KernelLimits,
 ) -> Vec<Option<CanGwInexpressible>> {
     let ids = (0..).map(route::RouteId).take(routes.routes.len());
-    let chains = chains(routes, interfaces, there);
+    let chains = chains(routes, ports, there);
     ids.map(|id| {
         let because = |why| CanGwInexpressible {
             route: Some(id),
@@ -43,7 +43,7 @@ pub fn survey(
         if let Err(error) = hops(routes, limits) {
             return Some(because(error.to_string()));
         }
-        match cangw::rules_of(routes, id, interfaces) {
+        match cangw::rules_of(routes, id, ports) {
             Err(why) => Some(why),
             Ok(rules) => {
                 let mut refusals = rules.iter().filter_map(|rule| limits.refusal(rule));
@@ -78,14 +78,14 @@ fn hops(routes: &Routes, limits: &KernelLimits) -> Result<(), Error> {
 /// either.
 fn chains(
     routes: &Routes,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
     there: &[NetLink],
 ) -> BTreeMap<route::RouteId, String> {
     let mut found = BTreeMap::new();
     if routes.max_hops <= 1 {
         return found;
     }
-    let interface = |port: &route::PortId| interfaces.get(usize::from(port.0))?.as_deref();
+    let interface = |port: &route::PortId| KernelPort::interface_of(ports, *port);
     let echoes = |port: &route::PortId| {
         let name = interface(port);
         there
@@ -142,16 +142,16 @@ impl DesiredRules {
     /// Builds the rules of all routes.
     pub(super) fn new(
         routes: &Routes,
-        interfaces: &[Option<String>],
+        ports: &[Option<KernelPort>],
         there: &[NetLink],
         limits: &KernelLimits,
     ) -> Result<Self, Error> {
         hops(routes, limits)?;
-        let rules = cangw::rules(routes, interfaces).map_err(Error::Inexpressible)?;
+        let rules = cangw::rules(routes, ports).map_err(Error::Inexpressible)?;
         if rules.len() > MOST {
             return Err(Error::TooMany(rules.len()));
         }
-        let mut refused: BTreeMap<route::RouteId, String> = chains(routes, interfaces, there);
+        let mut refused: BTreeMap<route::RouteId, String> = chains(routes, ports, there);
         for (id, rule) in &rules {
             if let Some(why) = limits.refusal(rule) {
                 refused.entry(*id).or_insert(why);

@@ -11,7 +11,7 @@ use super::wire::{GatewayJob, ListedJob};
 use crate::RouteCounts;
 use crate::instance::{GatewayInstance, InstanceHold};
 use linux::link::{LinkEvents, NetLink, NetLinks};
-use route::Routes;
+use route::{KernelPort, Routes};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -78,8 +78,8 @@ pub struct CanGwOffload {
 }
 
 impl CanGwOffload {
-    /// Puts the rules of the routes into the kernel. `interfaces` are the Linux interfaces of the
-    /// ports, by [`route::PortId`]. A missing interface is not an error: its rules are added when
+    /// Puts the rules of the routes into the kernel. `ports` are by
+    /// [`route::PortId`]. A missing interface is not an error: its rules are added when
     /// it appears.
     ///
     /// # Errors
@@ -89,11 +89,11 @@ impl CanGwOffload {
     pub fn start(
         instance: &GatewayInstance,
         routes: &Routes,
-        interfaces: &[Option<String>],
+        ports: &[Option<KernelPort>],
     ) -> Result<(Self, CanGwOutcome), Error> {
         let mut kernel = CanGwKernel::open()?;
         kernel.ready()?;
-        let desired = desired(&mut kernel, routes, interfaces)?;
+        let desired = desired(&mut kernel, routes, ports)?;
         let mut offload = Self {
             // Opened before the first look at the interfaces, so that no change is missed.
             events: LinkEvents::open()?,
@@ -118,11 +118,11 @@ impl CanGwOffload {
     pub fn reload(
         &mut self,
         routes: &Routes,
-        interfaces: &[Option<String>],
+        ports: &[Option<KernelPort>],
     ) -> Result<CanGwOutcome, Error> {
         // The module may have been loaded again since then.
         self.kernel.ready()?;
-        let desired = desired(&mut self.kernel, routes, interfaces)?;
+        let desired = desired(&mut self.kernel, routes, ports)?;
         let former = std::mem::replace(&mut self.desired, desired);
         match self.reconcile() {
             Ok(outcome) => {
@@ -328,10 +328,10 @@ impl CanGwOffload {
 fn desired(
     kernel: &mut CanGwKernel,
     routes: &Routes,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
 ) -> Result<DesiredRules, Error> {
     let there: Vec<NetLink> = kernel.links()?.into_iter().collect();
-    DesiredRules::new(routes, interfaces, &there, &kernel.limits())
+    DesiredRules::new(routes, ports, &there, &kernel.limits())
 }
 
 impl AsFd for CanGwOffload {

@@ -6,7 +6,7 @@ use crate::data_path::DataPath;
 use crate::instance::GatewayInstance;
 use crate::kernel_path::{self, KernelPath, PathAssignment, PathListing, PathReport, PathRun};
 use crate::machine::HostMachine;
-use route::Routes;
+use route::{KernelPort, Routes};
 
 /// The data path through can-gw.
 #[derive(Clone, Copy, Debug)]
@@ -20,12 +20,12 @@ impl KernelPath for CanGw {
     fn objections(
         &self,
         routes: &Routes,
-        interfaces: &[Option<String>],
+        ports: &[Option<KernelPort>],
         machine: &HostMachine,
     ) -> Vec<Option<String>> {
         match &machine.can_gw {
             Err(why) => vec![Some(why.to_string()); routes.routes.len()],
-            Ok(limits) => survey(routes, interfaces, &machine.interfaces, limits)
+            Ok(limits) => survey(routes, ports, &machine.interfaces, limits)
                 .into_iter()
                 .map(|reason| reason.map(|wrong| wrong.why))
                 .collect(),
@@ -62,7 +62,7 @@ impl KernelPath for CanGw {
         assignment: PathAssignment<'_>,
     ) -> Result<(Box<dyn PathRun>, PathReport), kernel_path::Error> {
         let (running, outcome) =
-            CanGwOffload::start(instance, assignment.routes, assignment.interfaces)?;
+            CanGwOffload::start(instance, assignment.routes, assignment.ports)?;
         Ok((Box::new(running), report(outcome)))
     }
 
@@ -92,7 +92,7 @@ fn report(outcome: CanGwOutcome) -> PathReport {
 
 impl PathRun for CanGwOffload {
     fn reload(&mut self, assignment: PathAssignment<'_>) -> Result<PathReport, kernel_path::Error> {
-        let outcome = self.reload(assignment.routes, assignment.interfaces)?;
+        let outcome = self.reload(assignment.routes, assignment.ports)?;
         Ok(report(outcome))
     }
 

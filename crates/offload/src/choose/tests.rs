@@ -2,7 +2,7 @@ use super::*;
 use crate::{bpf, cangw};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use route::{FrameMatch, PayloadPattern, RateLimit, Route, TriState};
+use route::{FrameMatch, KernelPort, PayloadPattern, RateLimit, Route, TriState};
 
 const NAMES: [&str; 4] = ["can0", "can1", "vxcan0", "later0"];
 
@@ -34,9 +34,49 @@ fn machine() -> HostMachine {
     }
 }
 
-fn interfaces() -> Vec<Option<String>> {
-    let names = NAMES.iter().map(|name| Some((*name).to_owned()));
+fn interfaces() -> Vec<Option<KernelPort>> {
+    let names = NAMES.iter().map(|name| Some(KernelPort::new(*name)));
     names.chain([None, None]).collect()
+}
+
+#[test]
+fn only_one_path_runs_what_it_can_and_this_process_the_rest() {
+    let routes = Routes {
+        routes: vec![
+            route("there", &[0], &[1]),
+            route("later", &[0], &[3]),
+            // The interface is a vcan in the second machine.
+            route("virtual", &[1], &[2]),
+            route("back", &[2], &[0]),
+            route("log", &[1], &[4]),
+        ],
+        ..Routes::default()
+    };
+    let places = |machine: &HostMachine| {
+        let choices = choose_only(DataPath::Bpf, &routes, &interfaces(), machine);
+        let by_bpf = choices
+            .iter()
+            .map(|choice| choice.data_path == DataPath::Bpf);
+        by_bpf.collect::<Vec<_>>()
+    };
+    // Not as with `choose`: a destination that is absent is waited for.
+    assert_eq!(places(&machine()), [true, true, true, true, false]);
+    let mut other = machine();
+    for link in &mut other.interfaces {
+        if link.name == "vxcan0" {
+            link.kind = "vcan".to_owned();
+        }
+    }
+    // What begins at the vcan stays with what goes there.
+    assert_eq!(places(&other), [true, true, false, false, false]);
+    let choices = choose_only(DataPath::Bpf, &routes, &interfaces(), &other);
+    assert!(choices[2].because[0].1.contains("vcan"), "{choices:?}");
+    assert!(choices[3].because[0].1.contains("must stay"), "{choices:?}");
+    let none = choose_only(DataPath::Process, &routes, &interfaces(), &other);
+    assert!(
+        none.iter()
+            .all(|choice| choice.data_path == DataPath::Process)
+    );
 }
 
 fn route(name: &str, from: &[u16], to: &[u16]) -> Route {

@@ -4,6 +4,7 @@
 #![allow(dead_code, unsafe_code, unreachable_pub, clippy::unwrap_used)]
 
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind};
+use route::KernelPort;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
@@ -53,8 +54,10 @@ impl Pairs {
     }
 
     /// The inner interfaces: the gateway's ports.
-    pub fn ports(&self) -> Vec<Option<String>> {
-        (0..self.0).map(|n| Some(format!("p{n}"))).collect()
+    pub fn ports(&self) -> Vec<Option<KernelPort>> {
+        (0..self.0)
+            .map(|n| Some(KernelPort::new(format!("p{n}"))))
+            .collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{names, route, routes};
 use cangate_offload::bpf::{BpfOffload, BpfOptions, Error, GatewayInstance};
-use route::IdSet;
+use route::{IdSet, KernelPort};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -40,7 +40,7 @@ fn interfaces_that_are_not_there_are_waited_for() {
 #[test]
 fn a_port_that_is_no_can_interface_is_named() {
     bpf!();
-    let ports = [Some("cgt_none0".to_owned()), None];
+    let ports = [Some(KernelPort::new("cgt_none0")), None];
     let wanted = routes(vec![route("good", 1, 0, 0), route("bad", 2, 0, 1)]);
     let start = BpfOffload::start(
         &GatewayInstance::new("ports"),

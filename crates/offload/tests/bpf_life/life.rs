@@ -8,7 +8,7 @@ use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
 use cangate_offload::bpf::{
     BpfOffload, BpfOptions, BpfOutcome, Error, GatewayInstance, can_persist, remove,
 };
-use route::Routes;
+use route::{KernelPort, Routes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
 
@@ -20,7 +20,11 @@ fn table() -> Routes {
     routes(vec![route("a", 0x10, 0, 1), route("b", 0x11, 1, 0)])
 }
 
-fn start(name: &str, ports: &[Option<String>], options: &BpfOptions) -> (BpfOffload, BpfOutcome) {
+fn start(
+    name: &str,
+    ports: &[Option<KernelPort>],
+    options: &BpfOptions,
+) -> (BpfOffload, BpfOutcome) {
     BpfOffload::start(
         &GatewayInstance::new(name),
         &table(),

@@ -5,6 +5,7 @@
 use crate::bpf_common::run;
 use aya::programs::{SchedClassifier, TcAttachType};
 use cangate_offload::bpf::{BpfOptions, TestOptions};
+use route::KernelPort;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -90,8 +91,10 @@ impl World {
     }
 
     /// The gateway's ports.
-    pub fn ports(&self) -> Vec<Option<String>> {
-        (0..self.count).map(|n| Some(format!("p{n}"))).collect()
+    pub fn ports(&self) -> Vec<Option<KernelPort>> {
+        (0..self.count)
+            .map(|n| Some(KernelPort::new(format!("p{n}"))))
+            .collect()
     }
 
     /// The ways of attaching: tcx where the kernel has it, and clsact.

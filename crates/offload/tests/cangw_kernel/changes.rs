@@ -2,6 +2,7 @@
 
 use crate::{alone, interfaces, listed, names, pass, route, routes, set_id, sh};
 use cangate_offload::cangw::{CanGwKernel as CanGw, CanGwOffload, Error, GatewayInstance};
+use route::KernelPort;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -253,7 +254,7 @@ fn a_refused_reload_changes_nothing() {
     assert!(error.to_string().contains("modprobe can-gw max_hops="));
     assert_eq!(listed(), before);
     // Loopback exists, but is not a CAN interface: it counts as missing.
-    let lo = [names[0].clone(), Some("lo".to_owned())];
+    let lo = [names[0].clone(), Some(KernelPort::new("lo"))];
     let outcome = offload.reload(&good, &lo).unwrap();
     assert_eq!(outcome.missing.iter().collect::<Vec<_>>(), ["lo"]);
     assert_eq!(listed(), []);

@@ -13,7 +13,7 @@ use cangate_offload::cangw::{
 };
 use config::SourceText;
 use route::cangw::{ImportedRules, import};
-use route::{Routes, RoutingTable, StopReason};
+use route::{KernelPort, Routes, RoutingTable, StopReason};
 
 #[derive(Default)]
 struct Done {
@@ -44,7 +44,12 @@ fn wanted(
         }
     }
     let mut imported = import(&SourceText::new("rules.sh", text)).unwrap();
-    let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+    let names: Vec<_> = imported
+        .interfaces
+        .iter()
+        .map(KernelPort::new)
+        .map(Some)
+        .collect();
     let there: Vec<_> = CanGw::open()
         .unwrap()
         .links()
@@ -104,7 +109,12 @@ fn read_by_cangw(kernel: &Kernel) -> Vec<(String, Counters)> {
     let listing = kernel.list();
     let hops = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
     let imported = import(&SourceText::new("listing", format!("{hops}{listing}"))).unwrap();
-    let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+    let names: Vec<_> = imported
+        .interfaces
+        .iter()
+        .map(KernelPort::new)
+        .map(Some)
+        .collect();
     let rules = route::cangw::rules(&imported.routes, &names).unwrap();
     assert_eq!(rules.len(), listing.lines().count(), "{listing}");
     let rules = rules.iter().map(|(_, rule)| rule.to_string());
@@ -176,7 +186,12 @@ fn compare(
 
 /// Checks that every wanted rule is listed, and no other.
 fn complete(routes: &Routes, imported: &ImportedRules) -> Result<(), String> {
-    let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+    let names: Vec<_> = imported
+        .interfaces
+        .iter()
+        .map(KernelPort::new)
+        .map(Some)
+        .collect();
     let rules = route::cangw::rules(routes, &names).map_err(|e| format!("{e:?}"))?;
     let open = |rule: &mut CanGwRule| {
         // can-gw drops a filter that lets everything through.
@@ -251,7 +266,12 @@ fn the_kernel_does_what_the_table_states() {
                 }
             }
             let imported = wanted(&drawn, &kernel, &limits, &mut done);
-            let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+            let names: Vec<_> = imported
+                .interfaces
+                .iter()
+                .map(KernelPort::new)
+                .map(Some)
+                .collect();
             let outcome = match &mut offload {
                 // From time to time the gateway ends and starts again.
                 Some(running) if step > 0 || !rng.one_in(4) => {

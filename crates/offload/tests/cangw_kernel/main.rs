@@ -41,7 +41,7 @@ mod processes;
 use cangate_offload::cangw::{CanGwKernel as CanGw, ListedJob};
 use common::{routes, set_id};
 use kernel::{Kernel, alone, from_env};
-use route::Route;
+use route::{KernelPort, Route};
 use std::process::Command;
 
 /// Returns three virtual interfaces, or ends the test.
@@ -68,7 +68,7 @@ fn sh(program: &str, arguments: &str) -> String {
 }
 
 /// Returns the interfaces in the form for [`cangate_offload::cangw::Offload`].
-fn names(kernel: &Kernel) -> Vec<Option<String>> {
+fn names(kernel: &Kernel) -> Vec<Option<KernelPort>> {
     common::names(&kernel.interfaces)
 }
 

@@ -4,6 +4,7 @@ use crate::common::{HELPER, ROLE, child, gateway, kill, output_of};
 use crate::kernel::Kernel;
 use crate::{alone, interfaces, listed, names, pass, route, routes, sh};
 use cangate_offload::cangw::{CanGwKernel as CanGw, CanGwOffload, Error, GatewayInstance};
+use route::KernelPort;
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -20,7 +21,7 @@ fn many(number: u32) -> route::Routes {
 #[test]
 fn the_part_of_the_child() {
     let instance = GatewayInstance::new(INSTANCE);
-    let interfaces = ["cgt_gw0", "cgt_gw1", "cgt_gw2"].map(|name| Some(name.to_owned()));
+    let interfaces = ["cgt_gw0", "cgt_gw1", "cgt_gw2"].map(|name| Some(KernelPort::new(name)));
     let all = routes(vec![route("a", 0x10), route("b", 0x11), route("old", 0x12)]);
     match std::env::var(ROLE).as_deref() {
         Ok("gateway") => {
@@ -130,7 +131,7 @@ fn a_crash_amid_changes_leaves_nothing_that_is_not_found() {
 
 /// The reported parameter of the module is false here, so that the kernel refuses a rule that
 /// passed all checks.
-fn refused_amid(interfaces: &[Option<String>]) {
+fn refused_amid(interfaces: &[Option<KernelPort>]) {
     let parameter = "/sys/module/can_gw/parameters/max_hops";
     let exe = std::env::current_exe().unwrap();
     let claim = exe.with_file_name("max_hops_of_a_test");

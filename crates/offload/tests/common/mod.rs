@@ -1,7 +1,7 @@
 //! Common parts of the tests of can-gw and of BPF: routes, and processes that crash.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
-use route::{IdFilter, IdSet, PortId, Route, Routes};
+use route::{IdFilter, IdSet, KernelPort, PortId, Route, Routes};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
@@ -33,10 +33,12 @@ pub fn routes(routes: Vec<Route>) -> Routes {
     }
 }
 
-/// Returns interfaces in the form for `Offload`.
-pub fn names(names: &[impl AsRef<str>]) -> Vec<Option<String>> {
+/// Returns ports on these interfaces, in the form for `Offload`.
+pub fn names(names: &[impl AsRef<str>]) -> Vec<Option<KernelPort>> {
     let names = names.iter();
-    names.map(|name| Some(name.as_ref().to_owned())).collect()
+    names
+        .map(|name| Some(KernelPort::new(name.as_ref())))
+        .collect()
 }
 
 /// Returns an action that sets another ID.

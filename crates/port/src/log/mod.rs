@@ -34,7 +34,7 @@ mod target;
 pub use due::ReplaySpeed;
 pub use logs::{
     BadLine, BadLines, Database, FileFormat, InterfaceName, LogEntry, LogError, LogPlace,
-    LogReader, LoggedFrame, PassedRecords,
+    LogReader, LoggedFrame, PassedRecords, loss_words,
 };
 pub use old_files::OldFiles;
 pub use rotation::RotationRule;

@@ -371,20 +371,11 @@ impl Receive for LogSource {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut out = self.scanner.bad().remarks(&self.name);
+        let mut out = self.scanner.remarks(&self.name);
         let (elsewhere, other) = self.scanner.elsewhere();
         if let (Some(only), Some(other)) = (self.scanner.interface(), other) {
             out.push(format!(
                 "{}: {elsewhere} frames of other interfaces than {only} were left out, such as {other}",
-                self.name
-            ));
-        }
-        let passed = self.scanner.passed_over().iter();
-        out.extend(passed.map(|records| records.remark(&self.name)));
-        let missing = self.scanner.all_missing();
-        if missing > 0 {
-            out.push(format!(
-                "{}: {missing} frames are missing according to the log, because its recorder lost them",
                 self.name
             ));
         }

@@ -5,7 +5,7 @@ use crate::check::ImpossibleFrame;
 use crate::match_key::sort;
 use crate::match_key::sorts;
 use crate::operations::cangw::RulePart;
-use crate::{Action, IdFilter, IdSet, PortId, Route, RouteId, RouteMode, Routes};
+use crate::{Action, IdFilter, IdSet, KernelPort, PortId, Route, RouteId, RouteMode, Routes};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt::{self, Write as _};
 
@@ -49,9 +49,9 @@ const HEADER: &str = "\
 /// As [`rules`].
 pub fn export(
     routes: &Routes,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
 ) -> Result<String, Vec<CanGwInexpressible>> {
-    let rules = rules(routes, interfaces)?;
+    let rules = rules(routes, ports)?;
     let mut script = String::from(HEADER);
     if routes.max_hops != 1 {
         // Writing into a string cannot fail.
@@ -66,23 +66,24 @@ pub fn export(
 }
 
 /// Returns the rules that do exactly what the routes do, in the order in which can-gw must try
-/// them, each with its route. `interfaces` are the Linux interfaces of the ports, by [`PortId`];
-/// `None` for a port that is not a Linux interface.
+/// them, each with its route. `ports` are by [`PortId`]; `None` for a port that is not a Linux
+/// interface.
 ///
-/// A route with several ports, or with classic and FD frames, becomes several rules.
+/// A route with several ports, or with classic and FD frames, becomes several rules. There is no
+/// rule for FD frames if they do not pass one of its two ports.
 ///
 /// # Errors
 /// Every route that can-gw cannot express, with the first reason.
 pub fn rules(
     routes: &Routes,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
 ) -> Result<Vec<(RouteId, CanGwRule)>, Vec<CanGwInexpressible>> {
     let mut errors = Vec::new();
     errors.extend(whole(routes));
     let mut all = Vec::new();
     for (index, route) in (0..).zip(&routes.routes) {
         let id = RouteId(index);
-        match express(route, interfaces) {
+        match express(route, ports) {
             Ok(rules) => all.extend(rules.into_iter().map(|rule| (id, rule))),
             Err(why) => errors.push(CanGwInexpressible {
                 route: Some(id),
@@ -107,7 +108,7 @@ pub fn rules(
 pub fn rules_of(
     routes: &Routes,
     id: RouteId,
-    interfaces: &[Option<String>],
+    ports: &[Option<KernelPort>],
 ) -> Result<Vec<CanGwRule>, CanGwInexpressible> {
     if let Some(why) = whole(routes) {
         return Err(why);
@@ -115,7 +116,7 @@ pub fn rules_of(
     let Some(route) = routes.routes.get(id.0 as usize) else {
         return Ok(Vec::new());
     };
-    express(route, interfaces).map_err(|why| CanGwInexpressible {
+    express(route, ports).map_err(|why| CanGwInexpressible {
         route: Some(id),
         name: route.name.clone(),
         why,
@@ -134,7 +135,7 @@ fn whole(routes: &Routes) -> Option<CanGwInexpressible> {
 }
 
 /// Returns the rules that a route needs, in the order in which can-gw must try them.
-fn express(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule>, String> {
+fn express(route: &Route, ports: &[Option<KernelPort>]) -> Result<Vec<CanGwRule>, String> {
     if route.drop {
         return Err("it drops frames, and a rule only forwards".into());
     }
@@ -157,7 +158,8 @@ fn express(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule
     let filter = filter::join(matching)?;
     let mut rules = Vec::new();
     for (wanted, fd) in [(matching.kinds.classic, false), (matching.kinds.fd, true)] {
-        if !wanted {
+        let pairs = pairs(route, ports, fd);
+        if !wanted || pairs.is_empty() {
             continue;
         }
         if fd && ImpossibleFrame::find(route).fd {
@@ -176,30 +178,42 @@ fn express(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule
         rule.stamp = route.keep_stamp;
         rule.same_port = route.allow_same_port;
         rule.hops = route.hop_limit;
-        for from in &route.from {
-            for to in &route.to {
-                // Without -i such a rule never sends a frame.
-                if from == to && !route.allow_same_port {
-                    continue;
-                }
-                let mut rule = rule.clone();
-                interface(*from, interfaces)?.clone_into(&mut rule.source);
-                interface(*to, interfaces)?.clone_into(&mut rule.destination);
-                rules.push(rule);
-            }
+        for (from, to) in pairs {
+            let mut rule = rule.clone();
+            interface(from, ports)?.clone_into(&mut rule.source);
+            interface(to, ports)?.clone_into(&mut rule.destination);
+            rules.push(rule);
         }
     }
     Ok(rules)
 }
 
-fn interface(id: PortId, interfaces: &[Option<String>]) -> Result<&str, String> {
-    match interfaces.get(usize::from(id.0)) {
-        Some(Some(name)) => Ok(name),
-        _ => Err(format!(
-            "its port number {} is no Linux interface",
-            usize::from(id.0) + 1
-        )),
+/// Returns the ports between which a route has a rule for classic or for FD frames.
+fn pairs(route: &Route, ports: &[Option<KernelPort>], fd: bool) -> Vec<(PortId, PortId)> {
+    let passes = |id: PortId| match ports.get(usize::from(id.0)) {
+        Some(Some(port)) => port.fd || !fd,
+        _ => true,
+    };
+    let mut pairs = Vec::new();
+    for from in &route.from {
+        for to in &route.to {
+            // Without -i a rule back to its own port never sends a frame.
+            let goes = from != to || route.allow_same_port;
+            if goes && passes(*from) && passes(*to) {
+                pairs.push((*from, *to));
+            }
+        }
     }
+    pairs
+}
+
+fn interface(id: PortId, ports: &[Option<KernelPort>]) -> Result<&str, String> {
+    KernelPort::interface_of(ports, id).ok_or_else(|| {
+        format!(
+            "its port number {} is not a Linux interface",
+            usize::from(id.0) + 1
+        )
+    })
 }
 
 /// Returns the actions as parts of a rule.

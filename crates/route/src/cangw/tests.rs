@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Action, Crc8Profile, FrameMatch, IdOperand, KindSet, Modify, ModifyOp, PortId, Route, Routes,
-    TriState, XorSum,
+    Action, Crc8Profile, FrameMatch, IdOperand, KernelPort, KindSet, Modify, ModifyOp, PortId,
+    Route, Routes, TriState, XorSum,
     config::tests::{crcs, good, modifies, sums},
 };
 use ::config::{SourceText, TomlDocument, render};
@@ -417,10 +417,14 @@ fn what_can_gw_cannot_do_is_named() {
         ),
         (
             "to = 'body \"x\"'\nkind = 'classic'",
-            "its port number 3 is no Linux interface",
+            "its port number 3 is not a Linux interface",
         ),
     ];
-    let interfaces = [Some("can0".to_owned()), Some("can1".to_owned()), None];
+    let interfaces = [
+        Some(KernelPort::new("can0")),
+        Some(KernelPort::new("can1")),
+        None,
+    ];
     for (lines, why) in cases {
         let text = format!("[[routes]]\nname = 'r'\nfrom = 'can0'\n{lines}\n");
         let routes = Routes {
@@ -444,7 +448,11 @@ fn one_route_can_become_several_lines() {
         routes: good(text),
         ..Routes::default()
     };
-    let interfaces = [Some("can0".to_owned()), Some("can1".to_owned()), None];
+    let interfaces = [
+        Some(KernelPort::new("can0")),
+        Some(KernelPort::new("can1")),
+        None,
+    ];
     let script = export(&routes, &interfaces).unwrap();
     let lines: Vec<_> = script.lines().filter(|l| !l.starts_with('#')).collect();
     assert_eq!(
@@ -456,6 +464,50 @@ fn one_route_can_become_several_lines() {
             "cangw -A -s can0 -d can1 -f 100:80000700 # r",
         ]
     );
+}
+
+#[test]
+fn a_port_without_fd_frames_has_rules_for_classic_frames_only() {
+    let text = "[[routes]]\nname = 'r'\nfrom = ['can0', 'can1']\nto = ['can0', 'can1', 'body \"x\"']\n\
+                kind = ['classic', 'fd']\n";
+    let routes = Routes {
+        routes: good(text),
+        ..Routes::default()
+    };
+    let fd = [true, true, false];
+    let named = ["can0", "can1", "can2"].into_iter().zip(fd);
+    let mut ports: Vec<_> = named
+        .map(|(name, fd)| {
+            Some(KernelPort {
+                fd,
+                ..KernelPort::new(name)
+            })
+        })
+        .collect();
+    let pairs = |ports: &[Option<KernelPort>]| {
+        let rules = export::rules(&routes, ports).unwrap();
+        let named = rules.iter().map(|(_, rule)| {
+            let sort = if rule.fd { "fd" } else { "classic" };
+            format!("{sort} {} {}", rule.source, rule.destination)
+        });
+        named.collect::<Vec<_>>()
+    };
+    let classic = [
+        "classic can0 can1",
+        "classic can0 can2",
+        "classic can1 can0",
+        "classic can1 can2",
+    ];
+    // Not to the third.
+    assert_eq!(
+        pairs(&ports),
+        [&classic[..], &["fd can0 can1", "fd can1 can0"]].concat()
+    );
+    // Nor to the first, nor from it.
+    if let Some(port) = &mut ports[0] {
+        port.fd = false;
+    }
+    assert_eq!(pairs(&ports), classic);
 }
 
 /// can-gw would send FD frames with the RTR flag, which no bus can carry.
@@ -473,7 +525,12 @@ fn a_rule_that_makes_fd_frames_remote_is_read_and_not_written() {
         let data = "00".repeat(if options == "-m" { 8 } else { 64 });
         let text = format!("cangw -A -s can0 -d can1 {options} {operand}{rest}.0.{data}");
         let first = read(&text);
-        let interfaces: Vec<_> = first.interfaces.iter().cloned().map(Some).collect();
+        let interfaces: Vec<_> = first
+            .interfaces
+            .iter()
+            .map(KernelPort::new)
+            .map(Some)
+            .collect();
         let written = export(&first.routes, &interfaces);
         let why = written.map_err(|all| all.iter().map(ToString::to_string).collect::<String>());
         match why {
@@ -492,7 +549,7 @@ fn setting_an_id_keeps_a_remote_frame() {
             routes: good(&format!("[[routes]]\nfrom = 'can0'\nto = 'can1'\n{keys}\n")),
             ..Routes::default()
         };
-        let interfaces = ["can0", "can1"].map(|name| Some(name.to_owned()));
+        let interfaces = ["can0", "can1"].map(|name| Some(KernelPort::new(name)));
         let all = export::rules(&routes, &interfaces).unwrap();
         all.into_iter()
             .map(|(_, rule)| bare(&rule))
@@ -624,7 +681,7 @@ proptest! {
     #[test]
     fn rules_survive_the_way_there_and_back(rules in collection::vec(rules(), 1..5)) {
         let first = read(&listing(&rules));
-        let interfaces: Vec<_> = first.interfaces.iter().cloned().map(Some).collect();
+        let interfaces: Vec<_> = first.interfaces.iter().map(KernelPort::new).map(Some).collect();
         let script = export(&first.routes, &interfaces).unwrap();
         let second = read(&script);
         prop_assert_eq!(&second.routes.routes.len(), &rules.len());

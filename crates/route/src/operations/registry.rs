@@ -1,8 +1,8 @@
 //! Generates the types that hold any operation from the list of all operations.
 
 /// `operations! { folder::Type, … }` declares the folders and generates `Action`, `Compiled` and
-/// their dispatch. A folder's module must contain the operation's type, which implements
-/// [`Operation`](super::operation::Operation) and, with the feature `config`,
+/// their dispatch. A folder's module must contain the operation's type, which derives `Clone`, `Eq`,
+/// `Hash` and `Debug`, and implements [`Operation`](super::operation::Operation) and, with the feature `config`,
 /// [`Toml`](super::toml::Toml) and [`CanGw`](super::cangw::CanGw); with the feature `serde`, it
 /// derives serde's traits.
 macro_rules! operations {
@@ -19,7 +19,7 @@ macro_rules! operations {
         /// One change of a frame.
         // Read once, when a table is compiled; a box would only make it harder to construct.
         #[allow(clippy::large_enum_variant)]
-        #[derive(Clone, PartialEq, Debug)]
+        #[derive(Clone, PartialEq, Eq, Hash, Debug)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Action {
             $(

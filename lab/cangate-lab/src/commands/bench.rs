@@ -117,20 +117,20 @@ fn setup(args: &Bench) -> Result<TestSetup, Failure> {
     })
 }
 
-/// Reads a log's frames; XL frames, which no interface of the tester carries, and bad lines are
-/// left out and reported.
+/// Reads a log's frames. Reports what it leaves out: XL frames, which no interface of the tester
+/// carries, bad lines, and frames that the log's writer lost.
 fn log(path: &Path) -> Result<Vec<(Nanos, Frame)>, Failure> {
     let mut reader = LogReader::open(path).map_err(Failure::input)?;
     let mut frames = Vec::new();
-    let (mut buf, mut bad) = (FrameBuf::new(), 0u64);
+    let (mut buf, mut xl) = (FrameBuf::new(), 0_u64);
     loop {
         match reader.read(&mut buf) {
             Ok(None) => break,
             Ok(Some(logged)) => match Frame::from_view(buf.view()) {
                 Some(frame) => frames.push((logged.ns, frame)),
-                None => bad += 1,
+                None => xl += 1,
             },
-            Err(LogError::Bad { .. }) => bad += 1,
+            Err(LogError::Bad { .. }) => {}
             Err(error) => return Err(Failure::input(error)),
         }
     }
@@ -138,8 +138,11 @@ fn log(path: &Path) -> Result<Vec<(Nanos, Frame)>, Failure> {
         .iter()
         .filter(|(_, frame)| !tester::can_be_numbered(frame))
         .count();
+    for remark in reader.remarks() {
+        eprintln!("warning: {remark}");
+    }
     for (n, what) in [
-        (bad, "lines without a classic or FD frame"),
+        (xl, "XL frames"),
         (short as u64, "frames that cannot hold a number"),
     ] {
         if n > 0 {

@@ -15,19 +15,16 @@ pub(super) fn read(path: &Path, out: Option<&str>) -> Result<LogTraffic, Failure
     let mut frames: Vec<(LogSide, Nanos, Frame)> = Vec::new();
     let mut interfaces = BTreeSet::new();
     let mut buf = FrameBuf::new();
-    let (mut bad, mut last) = (0_u64, 0);
+    let (mut xl, mut last) = (0_u64, 0);
     loop {
         let logged = match reader.read(&mut buf) {
             Ok(None) => break,
             Ok(Some(logged)) => logged,
-            Err(LogError::Bad { .. }) => {
-                bad += 1;
-                continue;
-            }
+            Err(LogError::Bad { .. }) => continue,
             Err(error) => return Err(Failure::input(error)),
         };
         let Some(frame) = Frame::from_view(buf.view()) else {
-            bad += 1;
+            xl += 1;
             continue;
         };
         let interface = logged.interface.as_str();
@@ -40,11 +37,11 @@ pub(super) fn read(path: &Path, out: Option<&str>) -> Result<LogTraffic, Failure
         last = logged.ns.max(last);
         frames.push((side, last, frame));
     }
-    if bad > 0 {
-        eprintln!(
-            "{}: {bad} lines without a classic or FD frame were left out",
-            path.display()
-        );
+    for remark in reader.remarks() {
+        eprintln!("warning: {remark}");
+    }
+    if xl > 0 {
+        eprintln!("warning: {}: {xl} XL frames are skipped", path.display());
     }
     if let Some(out) = out.filter(|out| !interfaces.contains(*out)) {
         let all: Vec<String> = interfaces.into_iter().collect();

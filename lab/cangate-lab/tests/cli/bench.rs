@@ -73,6 +73,26 @@ fn wrong_arguments_are_reported_with_what_to_do() {
 }
 
 #[test]
+fn what_a_log_lacks_is_told_before_any_frame_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("lossy.log");
+    let lines = "(1.0) can0 123#1122\n# 12 frames of can0 are missing here: the ring was full\n\
+                 nonsense\n(1.5) can0 123#80:00:00000000#AA\n(1.1) can0 123#2233\n";
+    std::fs::write(&log, lines).unwrap();
+    let log = log.display();
+    let arguments = format!("--send nosuchcan0 --receive nosuchcan1 --no-bus-time --log {log}");
+    let output = bench(&arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    for words in [
+        "12 frames are missing according to the log",
+        "1 bad line was left out",
+        "1 XL frames are skipped",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
 fn what_this_machine_lacks_is_named() {
     let output = bench("--send nosuchcan0 --receive nosuchcan1 --no-bus-time");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -15,7 +15,7 @@ const REFUSED: &str = "refused";
 /// start is refused.
 ///
 /// A frame that is sent while a destination does not exist (123#0C) does not come out anywhere.
-const TABLE: [(&str, [&str; 4]); 15] = [
+const TABLE: [(&str, [&str; 4]); 18] = [
     (
         "plain",
         [
@@ -23,6 +23,24 @@ const TABLE: [(&str, [&str; 4]); 15] = [
             "can-gw 123#01,123##5112233,123#R3",
             "bpf 123#01,123##5112233,123#R3",
             "bpf 123#01,123##5112233,123#R3",
+        ],
+    ),
+    (
+        "no-fd-in",
+        [
+            "process 123#14",
+            "can-gw 123#14",
+            "bpf 123#14",
+            "bpf 123#14",
+        ],
+    ),
+    (
+        "no-fd-out",
+        [
+            "process 123#15",
+            "can-gw 123#15",
+            "bpf 123#15",
+            "bpf 123#15",
         ],
     ),
     // The frames that local programs see at the vxcan to which the route leads.
@@ -93,11 +111,26 @@ const TABLE: [(&str, [&str; 4]); 15] = [
             "can-gw 123#0A",
         ],
     ),
-    // BPF reports this when the interface comes. Interfaces that do not exist yet, auto leaves to
-    // can-gw.
+    // When the interface comes, the gateway moves BPF's route. Interfaces that do not exist yet,
+    // auto leaves to can-gw.
     (
         "absent-vcan",
-        ["process 123#0B", "can-gw 123#0B", "bpf ", "can-gw 123#0B"],
+        [
+            "process 123#0B",
+            "can-gw 123#0B",
+            "process 123#0B",
+            "can-gw 123#0B",
+        ],
+    ),
+    // An interface goes, and a vcan comes in its place.
+    (
+        "becomes-vcan",
+        [
+            "process 123#16",
+            "can-gw 123#16",
+            "process 123#16",
+            "can-gw 123#16",
+        ],
     ),
     (
         "gone",
@@ -202,6 +235,18 @@ fn data_paths_agree_on(kernel: &str) {
             1
         );
     }
+    // An FD frame is not received where the port has none; where the destination has none, all
+    // but can-gw, which has no rule for it, count it.
+    assert_eq!(cell("no-fd-in", "none").count(0, "/count/taken"), 1);
+    assert_eq!(
+        cell("no-fd-out", "none").count(0, "/count/copies/unsupported"),
+        1
+    );
+    for path in ["bpf", "auto"] {
+        assert_eq!(cell("no-fd-in", path).count(0, "/kernel/taken"), 1);
+        assert_eq!(cell("no-fd-out", path).count(0, "/kernel/taken"), 2);
+        assert_eq!(cell("no-fd-out", path).count(0, "/kernel/failed"), 1);
+    }
     assert!(
         cell("error-frame", "can-gw")
             .why
@@ -211,7 +256,6 @@ fn data_paths_agree_on(kernel: &str) {
     assert!(cell("gone", "none").count(0, "/count/copies/down") > 0);
     // BPF takes the frame while it has no destination.
     assert!(cell("gone", "bpf").count(0, "/kernel/failed") > 0);
-    assert!(cell("absent-vcan", "bpf").count(0, "/kernel/failed") > 0);
     // The rule that leads back sees frames that a vcan echoes, and stops them.
     assert_eq!(
         cell("vcan-both-ways", "can-gw").count(1, "/kernel/hop_limit"),
@@ -236,10 +280,11 @@ fn data_paths_agree_on(kernel: &str) {
     for path in ["bpf", "auto"] {
         assert_eq!(cell("foreign-flush", path).restored, u64::from(clsact));
     }
-    let reported = text.matches("another program had removed").count();
-    assert_eq!(reported, if clsact { 3 } else { 1 }, "{text}");
-    let failed = text.matches("`cangate reload` chooses again").count();
-    assert_eq!(failed, 1, "BPF says that v1 is a vcan");
+    let told = text.matches("another program had removed").count();
+    assert_eq!(told, if clsact { 3 } else { 1 }, "{text}");
+    let moved = text.matches("in another data path now: r").count();
+    assert_eq!(moved, 3, "BPF cannot send to a vcan that comes later");
+    assert!(!text.contains("`cangate reload` chooses again"), "{text}");
     assert!(!text.contains("another number"), "{text}");
 }
 

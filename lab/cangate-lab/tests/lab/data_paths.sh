@@ -11,7 +11,7 @@ pair a0 a1
 pair b0 b1
 ip link add v0 type vcan && ip link add v1 type vcan && up v0 v1
 
-toml() { # keys of [gateway], interface in, interface out, keys of the route
+toml() { # keys of [gateway], interface in, interface out, keys of the route, keys of each port
     cat >g.toml <<END
 [gateway]
 offload = "$path"
@@ -19,9 +19,11 @@ $1
 [ports.in]
 kind = "socketcan"
 interface = "$2"
+$5
 [ports.out]
 kind = "socketcan"
 interface = "$3"
+$6
 [[routes]]
 name = "r"
 from = "in"
@@ -81,6 +83,14 @@ for path in none can-gw bpf auto; do
     situation=plain
     toml '' a1 b0 ''
     begin && cell "$(sends b1 from_a0 123#01 123##1112233 123#R3)" && finish
+
+    # Ports without FD frames, on interfaces that carry them.
+    situation=no-fd-in
+    toml '' a1 b0 '' 'fd = false'
+    begin && cell "$(sends b1 from_a0 123##1112233 123#14)" && finish
+    situation=no-fd-out
+    toml '' a1 b0 '' '' 'fd = false'
+    begin && cell "$(sends b1 from_a0 123##1112233 123#15)" && finish
 
     # Local programs at the interface to which the route leads.
     situation=near-end
@@ -179,12 +189,25 @@ kind = ["classic", "fd"]'
     if begin; then
         ip link add v1 type vcan && up v1
         sleep 1
-        # Not `until_seen`: not every path sends it.
-        cell "$(sends v1 from_v0 123#0B)"
-        grep -m1 -o 'v1, and a vcan.*' said
+        cell "$(until_seen v1 from_v0 123#0B)"
+        grep -E 'in another data path now|chooses again' said
         finish
     fi
     [ -d /sys/class/net/v1 ] || { ip link add v1 type vcan && up v1; }
+
+    # A vxcan goes, and a vcan of its name comes.
+    situation=becomes-vcan
+    toml '' a1 b0 ''
+    if begin; then
+        ip link del b0
+        ip link add b0 type vcan && up b0
+        sleep 1
+        cell "$(until_seen b0 from_a0 123#16)"
+        grep -E 'in another data path now|chooses again' said
+        finish
+    fi
+    ip link del b0
+    pair b0 b1
 
     situation=gone
     toml '' a1 b0 ''

@@ -6,6 +6,7 @@ use super::sharing;
 use crate::choices::{GatewayChoice, HopChoice, Priority, TransmitChoice, WayPair};
 use crate::settings::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
+use route::KernelPort;
 use route::cangw::CanGwInexpressible;
 
 /// The control socket of `cangate run`, in the guest.
@@ -51,8 +52,9 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
 /// # Errors
 /// [`GatewayError`] where can-gw has no rule for the requested settings.
 pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
-    let interfaces: Vec<_> = interfaces(experiment).into_iter().map(Some).collect();
-    route::cangw::export(&routes(experiment), &interfaces).map_err(GatewayError::Inexpressible)
+    let ports = interfaces(experiment).into_iter().map(KernelPort::new);
+    let ports: Vec<_> = ports.map(Some).collect();
+    route::cangw::export(&routes(experiment), &ports).map_err(GatewayError::Inexpressible)
 }
 
 /// Returns the `gateway.toml` of `cangate run`; `None` where the experiment has another gateway.

@@ -151,6 +151,7 @@ fn words(summary: &DemoSummary) -> Vec<String> {
         }
         let left_out = log.left_out.iter();
         text.extend(left_out.map(|(why, n)| format!("Not replayed: {n} {why}.")));
+        text.extend(log.absent());
         if log.backwards > 0 {
             text.push(format!(
                 "{} time stamps are earlier than that of the line above; these frames were sent at the time \

@@ -1,7 +1,7 @@
 //! The drawing of the screen. The same state gives the same screen: there is no clock here.
 
 use super::app::{SortColumn, TableFocus, TopApp};
-use crate::rates::{PortRate, Rate, RouteRate, words};
+use crate::rates::{GatewayRates, PortRate, Rate, RouteRate, percent, words};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -10,6 +10,8 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table};
 
 /// Width of a column of numbers.
 const NUMBER: u16 = 10;
+/// Width of the column for the load of a bus.
+const LOAD: u16 = 6;
 /// Width of the column for the state of a port, or for the data path of a route.
 const WORD: u16 = 13;
 /// Minimum width of a name: on a narrow terminal, columns are left out for it.
@@ -81,7 +83,8 @@ q Esc ^C  quit
 
 RECV, SENT: frames a second. ERRORS: errors of a port. STOPPED: frames that a route
 took and did not send. LOST: frames that were lost, refused or not received for lack
-of room. WAITING: frames that a port holds now. ? means unknown, · means zero.";
+of room. WAITING: frames that a port holds now. LOAD: how much of the time frames
+take on the bus, at least (no stuff bits). ? means unknown, · means zero.";
 
 /// Limits scrolling to the end of the tables.
 fn keep_in_sight(app: &mut TopApp, tables: [(usize, Rect); 2], totals: [bool; 2]) {
@@ -227,7 +230,8 @@ fn loss(app: &TopApp, rate: Rate) -> Cell<'static> {
 }
 
 fn port_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
-    let head = [
+    let loads = app.rates.as_ref().is_some_and(GatewayRates::has_loads);
+    let mut head = vec![
         ("PORT", Some(SortColumn::Name)),
         ("STATE", None),
         ("RECV/s", Some(SortColumn::In)),
@@ -236,12 +240,14 @@ fn port_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
         ("LOST/s", Some(SortColumn::Lost)),
         ("WAITING", None),
     ];
+    head.extend(loads.then_some(("LOAD %", None)));
     let rows = app.ports().into_iter().skip(app.first[0]).map(|port| {
         let well = matches!(port.state, "up" | "no input" | "closed");
         let waiting = port
             .held
             .map_or_else(|| "?".to_owned(), console::table::number);
-        vec![
+        let load = loads.then(|| right(percent(port.load), Style::new()));
+        let cells = [
             Cell::from(port.name.clone()),
             Cell::from(Span::styled(port.state, alarm(app, !well))),
             rate(port.received),
@@ -249,12 +255,13 @@ fn port_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
             loss(app, port.errors),
             loss(app, port.lost),
             right(waiting, Style::new()),
-        ]
+        ];
+        cells.into_iter().chain(load).collect()
     });
     let all = app.ports();
     let sum = |of: fn(&PortRate) -> Rate| total(all.iter().map(|port| of(port)));
     let totals = totals.then(|| {
-        vec![
+        let cells = [
             Cell::from("all ports"),
             Cell::from(""),
             rate(sum(|port| port.received)),
@@ -265,9 +272,13 @@ fn port_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
                 console::table::number(all.iter().filter_map(|port| port.held).sum()),
                 Style::new(),
             ),
-        ]
+        ];
+        // Loads of different buses have no sum.
+        let load = loads.then(|| Cell::from(""));
+        cells.into_iter().chain(load).collect()
     });
-    let widths = [WORD, NUMBER, NUMBER, NUMBER, NUMBER, 8];
+    let mut widths = vec![WORD, NUMBER, NUMBER, NUMBER, NUMBER, 8];
+    widths.extend(loads.then_some(LOAD));
     let head = header(app, &head, TableFocus::Ports);
     fitted(
         width,
@@ -275,7 +286,7 @@ fn port_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
         rows.collect(),
         totals,
         &widths,
-        &[6, 4, 1, 5, 3, 2],
+        &[6, 4, 7, 1, 5, 3, 2],
     )
 }
 

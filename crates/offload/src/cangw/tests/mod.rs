@@ -6,10 +6,12 @@ mod wire;
 use super::desired::DesiredRules;
 use super::wire::{ECHO, GatewayJob, SAME_PORT};
 use super::{Error, KernelLimits, KernelVersion, NetLink, RefusalReason, survey};
-use route::{Action, Crc8Profile, Modify, ModifyOp, PortId, Route, Routes};
+use route::{Action, Crc8Profile, KernelPort, Modify, ModifyOp, PortId, Route, Routes};
 
-fn interfaces() -> Vec<Option<String>> {
-    ["can0", "can1"].map(|name| Some(name.to_owned())).to_vec()
+fn interfaces() -> Vec<Option<KernelPort>> {
+    ["can0", "can1"]
+        .map(|name| Some(KernelPort::new(name)))
+        .to_vec()
 }
 
 fn classic(name: &str) -> Route {

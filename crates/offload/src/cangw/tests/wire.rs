@@ -6,7 +6,7 @@ use linux::netlink::{MalformedMessage, NetlinkRequest, attributes, messages};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use route::cangw::{CanGwRule, RuleAttribute, import};
-use route::{Action, Modification, Modify, ModifyOp};
+use route::{Action, KernelPort, Modification, Modify, ModifyOp};
 
 /// Returns the jobs in the kernel's messages, each with the number of the request that it answers.
 fn decode(bytes: &[u8]) -> Result<Vec<(u32, Option<ListedJob>)>, MalformedMessage> {
@@ -139,7 +139,7 @@ proptest! {
         let text = format!("cangw -A {rule}\n");
         let imported = import(&SourceText::new("rule", text.clone()));
         let imported = imported.map_err(|e| TestCaseError::fail(format!("{text}: {e:?}")))?;
-        let names: Vec<_> = imported.interfaces.into_iter().map(Some).collect();
+        let names: Vec<_> = imported.interfaces.into_iter().map(KernelPort::new).map(Some).collect();
         let rules = route::cangw::rules(&imported.routes, &names);
         let again: Vec<_> = rules.unwrap().iter().map(|(_, rule)| GatewayJob::new(rule, 1, 2)).collect();
         prop_assert_eq!(again, std::slice::from_ref(&job), "{}", text);

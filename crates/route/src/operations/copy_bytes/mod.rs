@@ -15,7 +15,7 @@ use alloc::{format, string::String};
 /// Copies payload bytes as they are at this point; ranges may overlap. The length does not change;
 /// bytes past it are part of the buffer, as in can-gw. Bytes outside the buffer of the current
 /// frame (8, 64 or 2048 bytes) are neither read nor written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CopyBytes {
     /// First byte to read.

@@ -22,7 +22,7 @@ use alloc::{boxed::Box, string::String};
 ///
 /// Kernels without the fix of CVE-2026-31570 use negative indices without resolving them; this is
 /// the fixed behaviour.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Crc8 {
     /// First byte of the sum.
@@ -69,7 +69,7 @@ impl Crc8 {
 }
 
 /// can-gw's CRC8 profiles (`CGW_CRC8PRF_*`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Crc8Profile {
     /// No additional byte.

@@ -19,7 +19,7 @@ use frame::{CanId, Kind};
 /// Moves a block of IDs: number `from + i` becomes `to + i` for `i < count`; other numbers stay the
 /// same. A result that does not fit into the format stops the route. The RTR flag is kept; error
 /// frames are left alone. An XL frame cannot become EFF.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MapId {
     /// First number of the block.

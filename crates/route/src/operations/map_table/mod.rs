@@ -15,7 +15,7 @@ use frame::{CanId, Kind};
 /// Maps IDs by a table that acts at once: each ID is looked up once, so that two IDs can be
 /// exchanged. IDs that are not in the table stay the same. The RTR flag is kept; error frames are
 /// left alone. An XL frame is looked up by its priority, as an SFF ID, and cannot become EFF.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MapTable {
     /// The blocks of the table, in any order; no ID is in two of them.
@@ -23,7 +23,7 @@ pub struct MapTable {
 }
 
 /// A block of IDs of one format, and its new place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MappedBlock {
     /// Whether the IDs are EFF, else SFF.

@@ -76,7 +76,7 @@ impl IdOperand {
 
 /// can-gw's modification: one operation on any of ID, length, flags, data. `None` leaves a part
 /// alone.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Modify {
     /// The operation.

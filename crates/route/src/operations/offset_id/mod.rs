@@ -16,7 +16,7 @@ use frame::{CanId, Kind};
 /// Adds to the number of the ID. A result outside the frame's format (11 bits for SFF and XL, 29
 /// for EFF) stops the route: with wrapping, the frame would get an ID of a completely different
 /// priority. Error frames have no ID and are left alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OffsetId {
     /// The value that is added.

@@ -15,7 +15,7 @@ mod toml;
 /// Writes signals of a frame: constants, and the values of other signals of the same frame. All
 /// sources are read before the first signal is written. A frame that does not contain one of the
 /// signals is not sent.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WriteSignals {
     /// The assignments as a gateway file has them, the value of `signal`.

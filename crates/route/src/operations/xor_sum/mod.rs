@@ -12,7 +12,7 @@ use super::operation::Operation;
 use alloc::string::String;
 
 /// XOR checksum as can-gw computes it (`cgw_csum_xor_rel`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct XorSum {
     /// First byte of the sum.

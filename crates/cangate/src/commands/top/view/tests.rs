@@ -18,6 +18,7 @@ fn port(name: &str, state: &'static str, received: f64, lost: f64) -> PortRate {
         errors: Some(0.0),
         lost: Some(lost),
         held: Some(3),
+        load: None,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::operations::operation::Operation;
 use alloc::{format, string::String};
 
 /// Reverses the payload.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ReverseBytes {
     /// Number of bytes, from the first one.
