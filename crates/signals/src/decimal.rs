@@ -95,8 +95,13 @@ impl Decimal {
         Some(Self::new(sum, exponent))
     }
 
+    /// Returns the exponent of ten.
+    pub(crate) const fn exponent(self) -> i32 {
+        self.exponent
+    }
+
     /// Returns the mantissa for a smaller exponent.
-    fn scaled(self, exponent: i32) -> Option<i128> {
+    pub(crate) fn scaled(self, exponent: i32) -> Option<i128> {
         match u32::try_from(self.exponent - exponent).ok()? {
             0 => Some(self.mantissa),
             by => self.mantissa.checked_mul(10_i128.checked_pow(by)?),
@@ -106,8 +111,53 @@ impl Decimal {
     /// Returns the nearest number of binary floating point.
     #[must_use]
     pub fn to_f64(self) -> f64 {
+        if let Ok(mantissa) = i64::try_from(self.mantissa)
+            && let Some(power) = PowerOfTen::new(self.exponent)
+            && let Some(value) = power.times(mantissa)
+        {
+            return value;
+        }
         let text = format!("{}e{}", self.mantissa, self.exponent);
         text.parse().unwrap_or(f64::NAN)
+    }
+}
+
+/// A power of ten of which a floating-point number of 64 bits has the exact value, or the exact
+/// value of its reciprocal. A product with an integer of up to 53 bits is then one operation on
+/// exact numbers, which IEEE 754 rounds to the nearest.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum PowerOfTen {
+    Factor(f64),
+    Divisor(f64),
+}
+
+impl PowerOfTen {
+    /// 5^22 is the highest power of five below 2^53.
+    const ALL: [f64; 23] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+        1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+    ];
+
+    /// Returns 10^`exponent`; `None` if neither it nor its reciprocal is exact.
+    pub(crate) fn new(exponent: i32) -> Option<Self> {
+        let power = *Self::ALL.get(exponent.unsigned_abs() as usize)?;
+        Some(match exponent < 0 {
+            true => Self::Divisor(power),
+            false => Self::Factor(power),
+        })
+    }
+
+    /// Returns the nearest number to the product; `None` if the mantissa has more than 53 bits.
+    #[inline]
+    pub(crate) fn times(self, mantissa: i64) -> Option<f64> {
+        if mantissa.unsigned_abs() > 1 << f64::MANTISSA_DIGITS {
+            return None;
+        }
+        let mantissa = mantissa as f64;
+        Some(match self {
+            Self::Factor(power) => mantissa * power,
+            Self::Divisor(power) => mantissa / power,
+        })
     }
 }
 
@@ -296,6 +346,16 @@ mod tests {
             prop_assert_eq!(decimal(&number.to_string()), number);
             let float: f64 = format!("{mantissa}e{exponent}").parse().unwrap();
             prop_assert_eq!(number.to_f64(), float);
+        }
+
+        /// These are the numbers that are calculated without their text.
+        #[test]
+        fn short_numbers_are_the_nearest_ones(mantissa in -(1_i64 << 53)..=1 << 53, exponent in -25..25_i32) {
+            let float: f64 = format!("{mantissa}e{exponent}").parse().unwrap();
+            prop_assert_eq!(Decimal::new(mantissa.into(), exponent).to_f64(), float);
+            if let Some(power) = PowerOfTen::new(exponent) {
+                prop_assert_eq!(power.times(mantissa), Some(float));
+            }
         }
 
         #[test]

@@ -6,6 +6,7 @@
 //! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
+//! * [`SignalScale`]: values as binary floating point, for many raw values of a signal.
 //! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group.
 //!
 //! ```
@@ -38,6 +39,7 @@ mod decimal;
 mod field;
 mod index;
 mod message;
+mod scale;
 mod sending;
 mod signal;
 
@@ -47,6 +49,7 @@ pub use index::MessageIndex;
 pub use message::{
     DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
 };
+pub use scale::SignalScale;
 pub use signal::{
     PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
 };
