@@ -42,6 +42,7 @@ mod message;
 mod scale;
 mod sending;
 mod signal;
+mod text;
 
 pub use decimal::{Decimal, DecimalError};
 pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};

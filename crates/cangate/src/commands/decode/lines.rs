@@ -4,15 +4,11 @@ use super::selection::SelectedMessage;
 use port::log::LoggedFrame;
 use signals::{RawValue, SignalDefinition, SignalState};
 use std::cell::RefCell;
-use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter, Read, StdoutLock, Write as _};
 use std::rc::Rc;
 
 /// The columns of CSV.
 const COLUMNS: &str = "time,port,message,signal,raw,value,unit";
-
-/// Nanoseconds in a second.
-const SECOND: u64 = 1_000_000_000;
 
 /// The form of the lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,8 +85,6 @@ impl LineWriter {
             LineForm::Text => self.add_line(logged, message, payload),
             LineForm::Csv => self.add_rows(logged, message, payload),
         };
-        // Writing to a string cannot fail.
-        let too_short = too_short.map_err(io::Error::other)?;
         let mut output = self.out.borrow_mut();
         output.out.write_all(self.text.as_bytes())?;
         Ok(too_short)
@@ -122,14 +116,14 @@ impl LineWriter {
         logged: &LoggedFrame,
         message: &SelectedMessage<'_>,
         payload: &[u8],
-    ) -> Result<u64, fmt::Error> {
+    ) -> u64 {
         let text = &mut self.text;
-        let (seconds, micros) = (logged.ns / SECOND, logged.ns % SECOND / 1000);
-        write!(
-            text,
-            "({seconds}.{micros:06}) {} {}",
-            logged.interface, message.definition.name
-        )?;
+        text.push('(');
+        add_time::<6>(text, logged.ns / 1000);
+        text.push_str(") ");
+        text.push_str(logged.interface.as_str());
+        text.push(' ');
+        text.push_str(&message.definition.name);
         let (mut too_short, mut separator) = (0, ": ");
         for (signal, raw) in values(message, payload, &mut too_short) {
             text.push_str(separator);
@@ -139,10 +133,12 @@ impl LineWriter {
             match signal.name_of(raw) {
                 Some(name) => {
                     add_plain(text, name);
-                    write!(text, " ({raw})")?;
+                    text.push_str(" (");
+                    raw.append_to(text);
+                    text.push(')');
                 }
                 None => {
-                    write!(text, "{}", signal.physical(raw))?;
+                    signal.physical(raw).append_to(text);
                     if !signal.unit.is_empty() {
                         text.push(' ');
                         add_plain(text, &signal.unit);
@@ -155,7 +151,7 @@ impl LineWriter {
         } else {
             text.push('\n');
         }
-        Ok(too_short)
+        too_short
     }
 
     /// Adds a row of CSV for each signal.
@@ -164,24 +160,28 @@ impl LineWriter {
         logged: &LoggedFrame,
         message: &SelectedMessage<'_>,
         payload: &[u8],
-    ) -> Result<u64, fmt::Error> {
+    ) -> u64 {
         let (text, start) = (&mut self.text, &mut self.start);
-        let (seconds, nanos) = (logged.ns / SECOND, logged.ns % SECOND);
         start.clear();
-        write!(
-            start,
-            "{seconds}.{nanos:09},{},{},",
-            logged.interface, message.definition.name
-        )?;
+        add_time::<9>(start, logged.ns);
+        for shared in [logged.interface.as_str(), &message.definition.name] {
+            start.push(',');
+            add_field(start, shared);
+        }
+        start.push(',');
         let mut too_short = 0;
         for (signal, raw) in values(message, payload, &mut too_short) {
             text.push_str(start);
-            text.push_str(&signal.name);
-            write!(text, ",{raw},{},", signal.physical(raw))?;
+            add_field(text, &signal.name);
+            text.push(',');
+            raw.append_to(text);
+            text.push(',');
+            signal.physical(raw).append_to(text);
+            text.push(',');
             add_field(text, &signal.unit);
             text.push('\n');
         }
-        Ok(too_short)
+        too_short
     }
 }
 
@@ -201,6 +201,18 @@ fn values<'m>(
             None
         }
     })
+}
+
+/// Adds a time as seconds with `PLACES` decimal places; it is a multiple of the last one.
+fn add_time<const PLACES: u32>(text: &mut String, time: u64) {
+    let second = const { 10_u64.pow(PLACES) };
+    RawValue::Unsigned(time / second).append_to(text);
+    text.push('.');
+    let mut divisor = second;
+    while divisor > 1 {
+        divisor /= 10;
+        text.push(char::from(b'0' + (time / divisor % 10) as u8));
+    }
 }
 
 /// Adds text from a database without control characters, which would break the lines.
