@@ -82,18 +82,20 @@ impl SystemProgram {
 
 /// Packages of Python for comparisons, with their versions: newer ones may read and write
 /// differently.
-const PYTHON_PACKAGES: [&str; 4] = [
+const PYTHON_PACKAGES: [&str; 6] = [
     "python-can==4.6.1",
     "cantools==45.1.0",
     "asammdf==8.8.28",
     "autosar-e2e==1.0.0",
+    "duckdb==2.0.1",
+    "pyarrow==26.0.1",
 ];
 
 /// The modules of these packages, as Python imports them.
-const PYTHON_MODULES: &str = "import can, cantools, asammdf, e2e";
+const PYTHON_MODULES: &str = "import can, cantools, asammdf, e2e, duckdb, pyarrow";
 
 /// Their names in messages.
-const PYTHON_NAMES: &str = "python-can, cantools, asammdf and autosar-e2e";
+const PYTHON_TITLE: &str = "python-can, cantools, asammdf, autosar-e2e, duckdb and pyarrow";
 
 /// The folder that they are installed in: a folder of its own, so that the user's Python is not
 /// changed.
@@ -225,7 +227,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
         output(imports.args(["-c", PYTHON_MODULES])).is_ok_and(|output| output.status.success())
     };
     if imports(&python) || imports(Path::new("python3")) {
-        println!("{PYTHON_NAMES}: installed");
+        println!("{PYTHON_TITLE}: installed");
         return Ok(TestTally::passed());
     }
     let line = format!(
@@ -233,9 +235,9 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
         PYTHON_PACKAGES.join(" ")
     );
     let skipped = |because: &str| {
-        println!("{PYTHON_NAMES}: missing. To have them: {line}");
+        println!("{PYTHON_TITLE}: missing. To have them: {line}");
         Ok(TestTally::skipped(format!(
-            "{PYTHON_NAMES} because they are missing and {because}; to have them: {line}"
+            "{PYTHON_TITLE} because they are missing and {because}; to have them: {line}"
         )))
     };
     if !install {
@@ -244,8 +246,8 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
     if !on_path("python3") {
         return skipped("there is no python3 here");
     }
-    println!("{PYTHON_NAMES}: missing, will be installed");
-    let limit = Duration::from_secs(180);
+    println!("{PYTHON_TITLE}: missing, will be installed");
+    let limit = Duration::from_secs(300);
     let mut venv = command("python3", Path::new("/"));
     venv.args(["-m", "venv"]).arg(&folder);
     let mut made = within(limit, &mut venv)?;

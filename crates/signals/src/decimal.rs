@@ -1,6 +1,8 @@
 //! Exact decimal numbers.
 
 use alloc::format;
+use alloc::string::String;
+use core::convert::Infallible;
 use core::fmt;
 use core::str::FromStr;
 
@@ -106,7 +108,7 @@ impl Decimal {
     }
 
     /// Returns the mantissa for a smaller exponent.
-    fn scaled(self, exponent: i32) -> Option<i128> {
+    pub(crate) fn scaled(self, exponent: i32) -> Option<i128> {
         match u32::try_from(self.exponent - exponent).ok()? {
             0 => Some(self.mantissa),
             by => self.mantissa.checked_mul(10_i128.checked_pow(by)?),
@@ -116,8 +118,53 @@ impl Decimal {
     /// Returns the nearest number of binary floating point.
     #[must_use]
     pub fn to_f64(self) -> f64 {
+        if let Ok(mantissa) = i64::try_from(self.mantissa)
+            && let Some(power) = PowerOfTen::new(self.exponent)
+            && let Some(value) = power.times(mantissa)
+        {
+            return value;
+        }
         let text = format!("{}e{}", self.mantissa, self.exponent);
         text.parse().unwrap_or(f64::NAN)
+    }
+}
+
+/// A power of ten of which a floating-point number of 64 bits has the exact value, or the exact
+/// value of its reciprocal. A product with an integer of up to 53 bits is then one operation on
+/// exact numbers, which IEEE 754 rounds to the nearest.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum PowerOfTen {
+    Factor(f64),
+    Divisor(f64),
+}
+
+impl PowerOfTen {
+    /// 5^22 is the highest power of five below 2^53.
+    const ALL: [f64; 23] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+        1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+    ];
+
+    /// Returns 10^`exponent`; `None` if neither it nor its reciprocal is exact.
+    pub(crate) fn new(exponent: i32) -> Option<Self> {
+        let power = *Self::ALL.get(exponent.unsigned_abs() as usize)?;
+        Some(match exponent < 0 {
+            true => Self::Divisor(power),
+            false => Self::Factor(power),
+        })
+    }
+
+    /// Returns the nearest number to the product; `None` if the mantissa has more than 53 bits.
+    #[inline]
+    pub(crate) fn times(self, mantissa: i64) -> Option<f64> {
+        if mantissa.unsigned_abs() > 1 << f64::MANTISSA_DIGITS {
+            return None;
+        }
+        let mantissa = mantissa as f64;
+        Some(match self {
+            Self::Factor(power) => mantissa * power,
+            Self::Divisor(power) => mantissa / power,
+        })
     }
 }
 
@@ -183,10 +230,10 @@ fn parse_exponent(text: &str) -> Result<i32, DecimalError> {
 }
 
 /// The most digits of a mantissa.
-const MOST_DIGITS: usize = 39;
+pub(crate) const MOST_DIGITS: usize = 39;
 
 /// Writes the decimal digits of a number to the end of the buffer, and returns them.
-fn write_digits(mut number: u128, buffer: &mut [u8; MOST_DIGITS]) -> &str {
+pub(crate) fn write_digits(mut number: u128, buffer: &mut [u8; MOST_DIGITS]) -> &str {
     let mut at = MOST_DIGITS;
     let mut put = |digit: u8| {
         at -= 1;
@@ -207,37 +254,49 @@ fn write_digits(mut number: u128, buffer: &mut [u8; MOST_DIGITS]) -> &str {
     core::str::from_utf8(&buffer[at..]).unwrap_or_default()
 }
 
-impl fmt::Display for Decimal {
-    /// Writes all digits, without an exponent where that takes few zeros.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Decimal {
+    /// Passes the text to `put`, piece by piece: all digits, without an exponent where that takes
+    /// few zeros.
+    #[inline]
+    fn write<E>(self, mut put: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
         const ZEROS: &str = "000000000000000000000000000000";
         const { assert!(ZEROS.len() == MOST_ZEROS) };
         let mut buffer = [0; MOST_DIGITS];
         let digits = write_digits(self.mantissa.unsigned_abs(), &mut buffer);
         if self.mantissa < 0 {
-            f.write_str("-")?;
+            put("-")?;
         }
         let shift = self.exponent.unsigned_abs() as usize;
         if shift > MOST_ZEROS {
-            return write!(f, "{digits}E{}", self.exponent);
+            put(digits)?;
+            put(&format!("E{}", self.exponent))
+        } else if self.exponent >= 0 {
+            put(digits)?;
+            put(&ZEROS[..shift])
+        } else if digits.len() <= shift {
+            put("0.")?;
+            put(&ZEROS[..shift - digits.len()])?;
+            put(digits)
+        } else {
+            let point = digits.len() - shift;
+            put(&digits[..point])?;
+            put(".")?;
+            put(&digits[point..])
         }
-        if self.exponent >= 0 {
-            f.write_str(digits)?;
-            return f.write_str(&ZEROS[..shift]);
-        }
-        // Digits before the point, if the number has any.
-        match digits.len().checked_sub(shift) {
-            None | Some(0) => {
-                f.write_str("0.")?;
-                f.write_str(&ZEROS[..shift - digits.len()])?;
-                f.write_str(digits)
-            }
-            Some(point) => {
-                f.write_str(&digits[..point])?;
-                f.write_str(".")?;
-                f.write_str(&digits[point..])
-            }
-        }
+    }
+
+    /// Appends the text that `to_string` returns, in a fraction of the time.
+    pub fn append_to(self, text: &mut String) {
+        let Ok(()) = self.write(|piece| {
+            text.push_str(piece);
+            Ok::<(), Infallible>(())
+        });
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(|piece| f.write_str(piece))
     }
 }
 
@@ -268,6 +327,9 @@ mod tests {
         ] {
             assert_eq!(decimal(text).to_string(), written, "{text}");
             assert_eq!(decimal(written), decimal(text), "{text}");
+            let mut appended = ">".to_string();
+            decimal(text).append_to(&mut appended);
+            assert_eq!(appended.strip_prefix('>'), Some(written));
         }
         for text in [
             "", ".", "-", "1e", "1e+", "0x1", "1.2.3", "1,5", "e5", "nan", " 1",
@@ -306,6 +368,16 @@ mod tests {
             prop_assert_eq!(decimal(&number.to_string()), number);
             let float: f64 = format!("{mantissa}e{exponent}").parse().unwrap();
             prop_assert_eq!(number.to_f64(), float);
+        }
+
+        /// These are the numbers that are calculated without their text.
+        #[test]
+        fn short_numbers_are_the_nearest_ones(mantissa in -(1_i64 << 53)..=1 << 53, exponent in -25..25_i32) {
+            let float: f64 = format!("{mantissa}e{exponent}").parse().unwrap();
+            prop_assert_eq!(Decimal::new(mantissa.into(), exponent).to_f64(), float);
+            if let Some(power) = PowerOfTen::new(exponent) {
+                prop_assert_eq!(power.times(mantissa), Some(float));
+            }
         }
 
         #[test]

@@ -11,6 +11,7 @@
 //!   values as tests and assignments of raw ones, exactly.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
+//! * [`SignalScale`]: values as binary floating point, for many raw values of a signal.
 //! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group.
 //!
 //! ```
@@ -47,9 +48,11 @@ mod index;
 mod message;
 mod quotient;
 mod rescale;
+mod scale;
 mod sending;
 mod signal;
 mod test;
+mod text;
 mod write;
 
 pub use compare::{CompareError, CompareOperator, CompareReason, CompareResult};
@@ -60,6 +63,7 @@ pub use message::{
     DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
 };
 pub use rescale::{AssignError, SignalCopy};
+pub use scale::SignalScale;
 pub use signal::{
     PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
 };

@@ -7,19 +7,50 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Decode {
-    /// The log to read; `-` is standard input.
+    /// The logs to read, one after the other; `-` is standard input.
     ///
     /// The formats are those of `cangate convert`.
-    #[arg(value_name = "LOG")]
-    pub(crate) input: PathBuf,
+    #[arg(value_name = "LOG", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
     /// The database of the messages, a DBC file; `IFACE=FILE` is for one interface of the log.
     #[arg(short, long = "database", value_name = "[IFACE=]FILE", required = true)]
     pub(crate) databases: Vec<DatabaseChoice>,
+    #[arg(long, value_name = "FORMAT", value_parser = super::convert::format, help = super::convert::from_help("LOG"))]
+    pub(crate) from: Option<FileFormat>,
+    /// Stop at the first bad line, at the first frame whose ID is not in the database, and at the
+    /// first frame that is too short for a signal.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten, next_help_heading = "Which signals")]
+    pub(crate) which: SignalChoice,
+    #[command(flatten, next_help_heading = "Output")]
+    pub(crate) output: OutputChoice,
+}
+
+/// The messages and signals that are written: those that all given options name.
+#[derive(Args, Debug)]
+pub(crate) struct SignalChoice {
+    /// Only these messages; can be given several times.
+    #[arg(long, value_name = "MESSAGE,…", value_delimiter = ',')]
+    pub(crate) messages: Vec<String>,
+    /// Only these signals, of one message or of all that have one of this name; can be given
+    /// several times.
+    #[arg(long, value_name = "[MESSAGE.]SIGNAL,…", value_delimiter = ',')]
+    pub(crate) signals: Vec<String>,
+}
+
+/// The output of decoded signals.
+#[derive(Args, Debug)]
+pub(crate) struct OutputChoice {
     /// The format of the output.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = SignalFormat::Text)]
     pub(crate) format: SignalFormat,
-    #[arg(long, value_name = "FORMAT", value_parser = super::convert::format, help = super::convert::from_help("LOG"))]
-    pub(crate) from: Option<FileFormat>,
+    /// The folder of the dataset that `--format parquet` writes; it is created if it is missing.
+    #[arg(short, long, value_name = "DIR", required_if_eq("format", "parquet"))]
+    pub(crate) out: Option<PathBuf>,
+    /// Add files to a dataset that exists.
+    #[arg(long, requires = "out")]
+    pub(crate) append: bool,
 }
 
 /// The format of decoded signals.
@@ -29,6 +60,8 @@ pub(crate) enum SignalFormat {
     Text,
     /// A line for each signal: time,port,message,signal,raw,value,unit.
     Csv,
+    /// A dataset for DuckDB, pandas and Spark: files in DIR/day=…/message=…, a row for each signal.
+    Parquet,
 }
 
 /// A database, and the interface whose frames it describes; all interfaces without one.
@@ -66,12 +99,18 @@ Examples:
       cangate decode drive.asc --database body.dbc
   Two buses, as a table
       cangate decode drive.pcapng --database can0=body.dbc --database can1=engine.dbc --format csv > drive.csv
-  Live
-      candump -L can0 | cangate decode - --database body.dbc
+  Two signals, live
+      candump -L can0 | cangate decode - --database body.dbc --signals Speed,Gear
+  The drives of a week, as a dataset for DuckDB, pandas or Spark
+      cangate decode week/*.blf --database body.dbc --format parquet --out archive
+      duckdb -c \"SELECT day, max(value) FROM 'archive/*/*/*.parquet' WHERE signal = 'Speed' GROUP BY day\"
 
 The value of a signal is exactly raw * factor + offset, as the database writes these numbers. Of a
 multiplexed signal, there is a value only in frames whose switch selects it. A signal that a frame is
 too short for has none; a warning counts them, and frames whose ID is not in the database.
 
-Exit status: 0: the whole log was read; 2: the options, LOG or a database are wrong; 3: bad lines were left out,
-and the rest was decoded; 4: standard output was closed.";
+A dataset gets its files when all logs are read: a run that fails, or is interrupted while it reads
+files, adds nothing. Of standard input, it adds what was read.
+
+Exit status: 0: all of the log was read; 1: the dataset could not be written; 2: the options, LOG or a database are
+wrong, or --strict stopped; 3: bad lines were left out, and the rest was decoded; 4: standard output was closed.";

@@ -2,27 +2,93 @@
 
 mod counts;
 mod database;
-mod write;
+#[cfg(feature = "parquet")]
+mod dataset;
+#[cfg(not(feature = "parquet"))]
+#[path = "decode/dataset_left_out.rs"]
+mod dataset;
+mod lines;
+mod selection;
 
-use crate::cli::decode::Decode;
+use crate::cli::decode::{Decode, SignalFormat};
 use console::Failure;
 use counts::DecodeCounts;
 use database::Databases;
-use frame::FrameBuf;
-use port::log::{LogError, LogReader};
-use signals::MessageIndex;
+use dataset::DatasetWriter;
+use frame::{FrameBuf, FrameRef};
+use lines::{LineForm, LineWriter};
+use port::log::{LogError, LogReader, LoggedFrame};
+use selection::{FoundMessage, SignalSelection};
+use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
-use write::SignalWriter;
 
 /// The exit status if bad lines were left out and the rest was decoded.
 const LEFT_OUT: u8 = 3;
 
+/// The reader of a file or of standard input.
+type AnyReader = LogReader<Box<dyn Read>>;
+
 pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
-    let is_stdin = |path: &Path| path == Path::new("-");
-    let inputs = args.databases.iter().map(|choice| &*choice.file);
+    check_options(args)?;
+    let databases = Databases::read(&args.databases)?;
+    let selection = SignalSelection::new(&databases, &args.which)?;
+    let form = match args.output.format {
+        SignalFormat::Text => Some(LineForm::Text),
+        SignalFormat::Csv => Some(LineForm::Csv),
+        SignalFormat::Parquet => None,
+    };
+    let lines = form.map(LineWriter::new);
+    // Files that are not logs are refused before anything is written. A pipe can be read only once.
+    let (first, others) = args.inputs.split_first().unzip();
+    let mut first = first
+        .map(|path| open(args, path, lines.as_ref()))
+        .transpose()?;
+    for path in others
+        .unwrap_or_default()
+        .iter()
+        .filter(|path| path.is_file())
+    {
+        open(args, path, None)?;
+    }
+    let mut output = match (lines, &args.output.out) {
+        (None, Some(folder)) => SignalOutput::Dataset(Box::new(DatasetWriter::open(
+            folder,
+            args.output.append,
+            selection.messages(),
+        )?)),
+        (lines, _) => SignalOutput::Lines(lines.unwrap_or_else(|| LineWriter::new(LineForm::Text))),
+    };
+    let mut run = DecodeRun {
+        args,
+        selection: &selection,
+        counts: DecodeCounts::default(),
+        missing: 0,
+        bad: 0,
+        remarks: Vec::new(),
+    };
+    for path in &args.inputs {
+        let reader = match first.take() {
+            Some(reader) => reader,
+            None => open(args, path, output.lines())?,
+        };
+        if run.read(path, reader, &mut output)? {
+            break;
+        }
+    }
+    run.finish(output)
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Checks the options together.
+fn check_options(args: &Decode) -> Result<(), Failure> {
+    let databases = args.databases.iter().map(|choice| &*choice.file);
+    let inputs = args.inputs.iter().map(|path| &**path);
     if inputs
-        .chain([&*args.input])
+        .chain(databases)
         .filter(|path| is_stdin(path))
         .count()
         > 1
@@ -31,64 +97,177 @@ pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
             "standard input (`-`) can be only one of LOG and the databases",
         ));
     }
-    let databases = Databases::read(&args.databases)?;
-    match args.input == Path::new("-") {
-        true => decode(
-            args,
-            &databases,
-            LogReader::new(io::stdin(), "standard input"),
-        ),
-        false => {
-            let reader = LogReader::open(&args.input).map_err(Failure::input)?;
-            decode(args, &databases, reader)
+    if args.output.format != SignalFormat::Parquet && args.output.out.is_some() {
+        return Err(Failure::input(
+            "--out is for --format parquet; text and CSV are written to standard output: use `> FILE`",
+        ));
+    }
+    Ok(())
+}
+
+/// Opens a log and recognises its format. `lines`: the output that is shown before standard input
+/// is awaited.
+fn open(args: &Decode, path: &Path, lines: Option<&LineWriter>) -> Result<AnyReader, Failure> {
+    let (input, name): (Box<dyn Read>, String) = if is_stdin(path) {
+        let input: Box<dyn Read> = match lines {
+            Some(lines) => Box::new(lines.attend(io::stdin())),
+            None => Box::new(io::stdin()),
+        };
+        (input, "standard input".to_owned())
+    } else {
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => (Box::new(file), name),
+            Err(source) => return Err(Failure::input(LogError::Read { name, source })),
+        }
+    };
+    let mut reader = LogReader::new(input, name).with_format(args.from);
+    reader.recognise().map_err(Failure::input)?;
+    Ok(reader)
+}
+
+/// The place that signals are written to.
+enum SignalOutput<'a> {
+    Lines(LineWriter),
+    Dataset(Box<DatasetWriter<'a>>),
+}
+
+impl SignalOutput<'_> {
+    fn lines(&self) -> Option<&LineWriter> {
+        match self {
+            Self::Lines(lines) => Some(lines),
+            Self::Dataset(_) => None,
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        match self {
+            // A signal ends the program.
+            Self::Lines(_) => false,
+            Self::Dataset(dataset) => dataset.is_stopped(),
         }
     }
 }
 
-fn decode<R: Read>(
-    args: &Decode,
-    databases: &Databases,
-    reader: LogReader<R>,
-) -> Result<(), Failure> {
-    let mut reader = reader.with_format(args.from);
-    reader.recognise().map_err(Failure::input)?;
-    let mut counts = DecodeCounts::default();
-    let indices: Vec<MessageIndex<'_>> = databases.indices();
-    let mut writer = SignalWriter::new(args.format, args.input == Path::new("-"));
-    let mut frame = FrameBuf::new();
-    loop {
-        match reader.read(&mut frame) {
-            Ok(Some(logged)) => {
-                let view = frame.view();
-                let index = databases.position(logged.interface);
-                let message = index.and_then(|index| indices[index].find(view.id()));
-                if let Some(message) = counts.add(view, message) {
-                    counts.too_short += writer.write(&logged, message, view.data())?;
+/// The logs of one command.
+struct DecodeRun<'a> {
+    args: &'a Decode,
+    selection: &'a SignalSelection<'a>,
+    counts: DecodeCounts,
+    /// Number of frames that the logs themselves state to be lost.
+    missing: u64,
+    /// Number of bad lines.
+    bad: u64,
+    /// Sentences on the logs, for the user.
+    remarks: Vec<String>,
+}
+
+impl DecodeRun<'_> {
+    /// Reads a log to its end; returns whether the user has asked for an end of the run.
+    fn read(
+        &mut self,
+        path: &Path,
+        mut reader: AnyReader,
+        output: &mut SignalOutput<'_>,
+    ) -> Result<bool, Failure> {
+        let name = path.display().to_string();
+        let mut frame = FrameBuf::new();
+        let is_stopped = loop {
+            match reader.read(&mut frame) {
+                Ok(Some(logged)) => self.add(&name, &logged, frame.view(), output)?,
+                Ok(None) => break false,
+                Err(error @ (LogError::Bad { .. } | LogError::Lost { .. })) => {
+                    if self.args.strict {
+                        return Err(Failure::input(error));
+                    }
                 }
+                Err(error) => return Err(Failure::input(error)),
             }
-            Ok(None) => break,
-            Err(LogError::Bad { .. } | LogError::Lost { .. }) => {}
-            Err(error) => return Err(Failure::input(error)),
+            if output.is_stopped() {
+                break true;
+            }
+        };
+        if is_stopped && !is_stdin(path) {
+            return Err(Failure::Run(format!(
+                "stopped while {name} was read: nothing was added"
+            )));
+        }
+        self.bad += reader.bad().count();
+        self.missing += reader.all_missing();
+        self.remarks.extend(reader.bad().remarks(&name));
+        let passed = reader.passed_over().iter();
+        self.remarks
+            .extend(passed.map(|records| records.remark(&name)));
+        Ok(is_stopped)
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        logged: &LoggedFrame,
+        frame: FrameRef<'_>,
+        output: &mut SignalOutput<'_>,
+    ) -> Result<(), Failure> {
+        let found = self.selection.find(logged.interface, frame.id());
+        let Some(number) = self.counts.add(frame, &found) else {
+            return match found {
+                FoundMessage::Unknown if self.args.strict && !frame.id().is_err() => {
+                    let problem = format!("{} is not in the database", frame.id());
+                    Err(stop(name, logged, &problem))
+                }
+                _ => Ok(()),
+            };
+        };
+        let (message, payload) = (&self.selection.messages()[number], frame.data());
+        if self.args.strict
+            && let Some(signal) = message.first_too_short(payload)
+        {
+            let message = &message.definition.name;
+            let problem = format!("the frame is too short for {signal} of {message}");
+            return Err(stop(name, logged, &problem));
+        }
+        match output {
+            SignalOutput::Lines(lines) => {
+                self.counts.too_short += lines.write(logged, message, payload)?;
+                Ok(())
+            }
+            SignalOutput::Dataset(dataset) => dataset.add(logged, number, payload),
         }
     }
-    writer.finish()?;
-    let name = args.input.display().to_string();
-    let mut lines = reader.bad().remarks(&name);
-    let passed = reader.passed_over().iter();
-    lines.extend(passed.map(|records| records.remark(&name)));
-    lines.extend(counts.remarks(reader.all_missing()));
-    let text: String = lines
-        .iter()
-        .map(|line| format!("warning: {line}\n"))
-        .collect();
-    let text = text + &counts.summary(&name);
-    // The reader may be gone; the exit status reports the rest.
-    let _ = io::stderr().write_all(text.as_bytes());
-    match reader.bad().count() {
-        0 => Ok(()),
-        bad => Err(Failure::Ended {
-            status: LEFT_OUT,
-            text: format!("{name}: {bad} bad lines were left out; the rest was decoded"),
-        }),
+
+    /// Completes the output, and prints the counts.
+    fn finish(mut self, output: SignalOutput<'_>) -> Result<(), Failure> {
+        let mut added = String::new();
+        match output {
+            SignalOutput::Lines(lines) => lines.finish()?,
+            SignalOutput::Dataset(dataset) => {
+                (self.counts.too_short, added) = dataset.finish()?;
+            }
+        }
+        let name = match &*self.args.inputs {
+            [only] => only.display().to_string(),
+            several => format!("{} logs", several.len()),
+        };
+        self.remarks.extend(self.counts.remarks(self.missing));
+        let remarks = self.remarks.iter();
+        let text: String = remarks.map(|line| format!("warning: {line}\n")).collect();
+        let text = text + &self.counts.summary(&name) + &added;
+        // The reader may be gone; the exit status reports the rest.
+        let _ = io::stderr().write_all(text.as_bytes());
+        match self.bad {
+            0 => Ok(()),
+            bad => Err(Failure::Ended {
+                status: LEFT_OUT,
+                text: format!("{name}: {bad} bad lines were left out; the rest was decoded"),
+            }),
+        }
     }
+}
+
+/// Returns the failure for a frame at which `--strict` stops.
+fn stop(name: &str, logged: &LoggedFrame, problem: &str) -> Failure {
+    Failure::input(format!(
+        "{name}: {}: {problem}; without --strict, such frames are counted",
+        logged.place
+    ))
 }

@@ -1,8 +1,6 @@
 //! `cangate decode`: the signals in the frames of a log.
 
-use crate::python_can::python_with;
 use crate::{cangate, stderr, stdout};
-use std::fmt::Write as _;
 use std::path::Path;
 
 const DATABASE: &str = r#"VERSION ""
@@ -149,6 +147,11 @@ fn mistakes_are_named() {
             "line 2: signal s of M: it ends in byte 2 of 1",
         ),
         (
+            ["in.log", "can0can0can0can0=body.dbc"],
+            2,
+            "`can0can0can0can0` is not the name of an interface",
+        ),
+        (
             ["-", "-"],
             2,
             "standard input (`-`) can be only one of LOG and the databases",
@@ -161,128 +164,176 @@ fn mistakes_are_named() {
     }
 }
 
-/// Decodes each frame with cantools, and prints a line for each signal.
-const CANTOOLS: &str = r##"
-import sys, cantools
-database = cantools.database.load_file("all.dbc", strict=False)
-for line in open("all.log"):
-    name, data = line.split()[2].split("#", 1)
-    fd = data.startswith("#")
-    message = database.get_message_by_frame_id(int(name, 16))
-    data = bytes.fromhex(data[2:] if fd else data)
-    options = dict(decode_choices=False, allow_truncated=True)
-    raw = message.decode(data, scaling=False, **options)
-    value = message.decode(data, **options)
-    for signal in message.signals:
-        if signal.name in raw:
-            print(message.name, signal.name, repr(float(raw[signal.name])), repr(float(value[signal.name])))
-"##;
-
-/// A database of random layouts: every start, length and byte order that fits into 64 bytes,
-/// integers and floats, multiplexed or not. No frame has overlapping signals, which cantools does
-/// not decode.
-fn random_database() -> (String, Vec<(u32, usize)>) {
-    let mut seed = 7_u64;
-    let mut random = |below: u64| {
-        // The generator of Knuth's MMIX.
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % below
+#[test]
+fn messages_and_signals_can_be_selected() {
+    let folder = folder();
+    let with = |options: &[&str]| {
+        let args = [&["in.log", "-d", "body.dbc"], options].concat();
+        decode(folder.path(), &args)
     };
-    let mut text = "VERSION \"\"\n\nBU_: A\n\n".to_owned();
-    let mut floats = String::new();
-    let mut messages = Vec::new();
-    for id in 1..=2000 {
-        let len = [8, 8, 8, 12, 64][random(5) as usize];
-        writeln!(text, "BO_ {id} M{id}: {len} A").unwrap();
-        messages.push((id, len as usize));
-        // The switch has the first byte, and each of its values one signal.
-        let (signals, least) = if random(3) == 0 { (4, 8) } else { (1, 0) };
-        if signals > 1 {
-            writeln!(text, " SG_ S M : 0|2@1+ (1,0) [0|3] \"\" A").unwrap();
-        }
-        for number in 0..signals {
-            let is_float = random(10) == 0;
-            let bits = if is_float { 32 } else { 1 + random(64 - least) };
-            let is_intel = random(2) == 0;
-            // The first bit in the byte order, and its number in the file.
-            let first = least + random(len * 8 - least - bits + 1);
-            let start = if is_intel {
-                first
-            } else {
-                first / 8 * 8 + 7 - first % 8
-            };
-            let order = u8::from(is_intel);
-            let sign = if random(2) == 0 { '+' } else { '-' };
-            let factor = ["1", "0.1", "-0.25", "1E-05", "4"][random(5) as usize];
-            let offset = ["0", "-40", "0.5", "1000"][random(4) as usize];
-            let switch = match signals {
-                1 => String::new(),
-                _ => format!(" m{number}"),
-            };
-            let layout = format!("{start}|{bits}@{order}{sign} ({factor},{offset})");
-            writeln!(text, " SG_ s{number}{switch} : {layout} [0|0] \"\" A").unwrap();
-            if is_float {
-                writeln!(floats, "SIG_VALTYPE_ {id} s{number} : 1;").unwrap();
-            }
-        }
-        text.push('\n');
+    let text = |options: &[&str]| stdout(&mut with(options), 0);
+    let speed = "(1.000001) can0 EngineData: Speed=2000 rpm\n";
+    assert_eq!(text(&["--signals", "Speed"]), speed);
+    assert_eq!(text(&["--signals", "EngineData.Speed"]), speed);
+    let both =
+        "(1.000001) can0 EngineData: Speed=2000 rpm\n(2.000000) can1 Extended: Level=0.007 V\n";
+    assert_eq!(text(&["--signals", "Level,Speed"]), both);
+    assert_eq!(text(&["--signals", "Level", "--signals", "Speed"]), both);
+    let extended = "(2.000000) can1 Extended: Level=0.007 V\n";
+    assert_eq!(text(&["--messages", "Extended"]), extended);
+    assert_eq!(
+        text(&["--messages", "Extended", "--signals", "Level,Speed"]),
+        extended
+    );
+    assert_eq!(
+        text(&["--signals", "Level", "--format", "csv"]),
+        "time,port,message,signal,raw,value,unit\n2.000000000,can1,Extended,Level,7,0.007,V\n"
+    );
+    let error = stderr(&mut with(&["--messages", "Extended"]), 0);
+    assert!(
+        error.ends_with("in.log: 1 of 7 frames decoded, 4 not selected\n"),
+        "{error}"
+    );
+    for (options, words) in [
+        (
+            ["--messages", "Engine"],
+            "--messages Engine: not in the databases; did you mean `EngineData`?",
+        ),
+        (
+            ["--signals", "sped"],
+            "--signals sped: not in the databases; did you mean `Speed`?",
+        ),
+        (
+            ["--signals", "Extended.Speed"],
+            "--signals Extended.Speed: not in the databases; there is `Level`",
+        ),
+        (["--signals", "Extnded.Level"], "did you mean `Extended`?"),
+        (
+            ["--messages=Extended", "--signals=Speed"],
+            "--messages and --signals together select nothing",
+        ),
+    ] {
+        let error = stderr(&mut with(&options), 2);
+        assert!(error.contains(words), "{options:?}: {error}");
     }
-    (text + &floats, messages)
 }
 
 #[test]
-fn values_are_those_of_cantools() {
-    let Some(python) = python_with("cantools", "cantools") else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let (database, messages) = random_database();
-    std::fs::write(folder.path().join("all.dbc"), database).unwrap();
-    let mut log = String::new();
-    let mut byte = 1_u8;
-    for time in 0..5 {
-        for (id, len) in &messages {
-            let data = (0..*len).map(|_| {
-                byte = byte.wrapping_mul(141).wrapping_add(91);
-                format!("{:02X}", byte.rotate_left(3) ^ (byte >> 1))
-            });
-            let data: String = data.collect();
-            let separator = if *len > 8 { "##0" } else { "#" };
-            writeln!(log, "({time}.000000) can0 {id:03X}{separator}{data}").unwrap();
-        }
+fn strict_stops_at_what_cannot_be_decoded() {
+    let folder = folder();
+    let bad = format!(
+        "{}nonsense\n",
+        LOG.lines().next().unwrap().to_owned() + "\n"
+    );
+    let unknown = LOG.replace("(2.500000) can0 100#00\n", "");
+    for (log, words) in [
+        (
+            LOG,
+            "in.log: line 4: the frame is too short for Speed of EngineData;",
+        ),
+        (&unknown, "in.log: line 5: 101 is not in the database;"),
+        (&bad, "in.log: line 2, column 1: "),
+    ] {
+        std::fs::write(folder.path().join("in.log"), log).unwrap();
+        let args = ["in.log", "-d", "body.dbc", "--strict"];
+        let output = decode(folder.path(), &args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(words), "{error}");
+        // Lines before that are written.
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(TEXT.starts_with(&text) && !text.is_empty(), "{text}");
     }
-    std::fs::write(folder.path().join("all.log"), log).unwrap();
-    let mut oracle = assert_cmd::Command::new(python);
-    oracle.args(["-c", CANTOOLS]).current_dir(folder.path());
-    let wanted = stdout(&mut oracle, 0);
-    let args = ["all.log", "--database", "all.dbc", "--format", "csv"];
-    let found = stdout(&mut decode(folder.path(), &args), 0);
-    let found: Vec<Vec<&str>> = found
-        .lines()
-        .skip(1)
-        .map(|line| line.split(',').collect())
-        .collect();
-    assert!(found.len() > 10_000, "{}", found.len());
-    let wanted: Vec<Vec<&str>> = wanted
-        .lines()
-        .map(|line| line.split(' ').collect())
-        .collect();
-    assert_eq!(found.len(), wanted.len());
-    for (found, wanted) in found.iter().zip(&wanted) {
-        assert_eq!(found[2..4], wanted[..2], "{found:?}");
-        let number = |text: &str| text.parse::<f64>().unwrap();
-        let same =
-            |a: f64, b: f64, most: f64| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= most;
-        let (raw, value) = (number(wanted[2]), number(wanted[3]));
-        assert!(same(number(found[4]), raw, 0.0), "{found:?} {wanted:?}");
-        // cantools calculates in binary floating point.
-        assert!(
-            same(number(found[5]), value, value.abs() * 1e-12 + 1e-9),
-            "{found:?} {wanted:?}"
-        );
+    // Signals that are not selected need not be there.
+    std::fs::write(
+        folder.path().join("in.log"),
+        LOG.replace("can0 101#00", "can0 100#00"),
+    )
+    .unwrap();
+    let args = ["in.log", "-d", "body.dbc", "--strict", "--signals", "Mode"];
+    assert_eq!(
+        stdout(&mut decode(folder.path(), &args), 0).lines().count(),
+        4
+    );
+}
+
+#[test]
+fn logs_of_all_formats_are_decoded_one_after_the_other() {
+    let folder = folder();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, LOG.as_bytes()).unwrap();
+    std::fs::write(folder.path().join("in.log.gz"), packed.finish().unwrap()).unwrap();
+    let args = ["in.log.gz", "-", "in.log", "-d", "body.dbc"];
+    let mut command = decode(folder.path(), &args);
+    command.write_stdin(LOG);
+    assert_eq!(stdout(&mut command, 0), TEXT.repeat(3));
+    let error = stderr(&mut command, 0);
+    assert!(
+        error.contains("not decoded: 3 frames with 1 ID that is not in the database")
+            && error.ends_with("3 logs: 12 of 21 frames decoded\n"),
+        "{error}"
+    );
+    // A file that is not a log is refused before anything is written.
+    let output = decode(folder.path(), &["in.log", "body.dbc", "-d", "body.dbc"]).output();
+    let output = output.unwrap();
+    assert_eq!(
+        (output.status.code(), &*output.stdout),
+        (Some(2), &[] as &[u8])
+    );
+
+    let any = "\
+BO_ 291 M: 8 A
+ SG_ First : 7|8@0+ (1,0) [0|0] \"\" A
+
+BO_ 85 N: 8 A
+ SG_ Last : 56|8@1+ (0.5,0) [0|0] \"\" A
+";
+    std::fs::write(folder.path().join("any.dbc"), any).unwrap();
+    let field = crate::root().join("crates/logs/tests/field/made");
+    for (name, wanted) in [
+        ("python-can.log", "M,First,1,1,\n"),
+        ("python-can.asc", "M,First,1,1,\n"),
+        ("python-can.blf", "M,First,1,1,\nN,Last,7,3.5,\n"),
+        ("python-can.mf4", "M,First,1,1,\nN,Last,7,3.5,\n"),
+    ] {
+        let path = field.join(name);
+        let args = [path.to_str().unwrap(), "-d", "any.dbc", "--format", "csv"];
+        let table = stdout(&mut decode(folder.path(), &args), 0);
+        let rows = table.lines().skip(1);
+        let rows: String = rows
+            .filter_map(|row| Some(format!("{}\n", row.splitn(3, ',').nth(2)?)))
+            .collect();
+        assert_eq!(rows, wanted, "{name}");
     }
+}
+
+/// A pipe's lines are shown before the program awaits more, and not when its buffer is full.
+#[test]
+fn lines_of_a_pipe_are_shown_at_once_and_its_end_is_noticed() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::{Command, Stdio};
+    let folder = folder();
+    let mut child = Command::new(crate::program())
+        .args(["decode", "-", "-d", "body.dbc"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for (line, wanted) in LOG.lines().zip(TEXT.lines()) {
+        writeln!(input, "{line}").unwrap();
+        let mut shown = String::new();
+        output.read_line(&mut shown).unwrap();
+        assert_eq!(shown.trim_end(), wanted);
+    }
+    drop(output);
+    // The first line finds standard output closed.
+    writeln!(input, "{}", LOG.lines().next().unwrap()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    drop(input);
 }
 
 /// A file that asammdf wrote has a group of an ordinary signal beside its frames.

@@ -11,6 +11,8 @@ mod control;
 mod convert;
 mod convert_log;
 mod decode;
+mod decode_oracles;
+mod decode_parquet;
 mod demo;
 mod gateway;
 mod generate;

@@ -4,7 +4,7 @@ use crate::cli::decode::DatabaseChoice;
 use crate::database;
 use console::Failure;
 use port::log::InterfaceName;
-use signals::{MessageDatabase, MessageIndex};
+use signals::MessageDatabase;
 use std::path::Path;
 
 /// The most warnings that are printed of one database.
@@ -39,10 +39,9 @@ impl Databases {
         Ok(Self { all })
     }
 
-    /// Returns an index of each database, in their order.
-    pub(super) fn indices(&self) -> Vec<MessageIndex<'_>> {
-        let databases = self.all.iter().map(|(_, database)| database);
-        databases.map(MessageIndex::new).collect()
+    /// Returns the databases, in their order.
+    pub(super) fn all(&self) -> impl Iterator<Item = &MessageDatabase> {
+        self.all.iter().map(|(_, database)| database)
     }
 
     /// Returns the position of an interface's database, if it has one.

@@ -1,0 +1,235 @@
+//! Signals as lines on standard output: text or CSV.
+
+use super::selection::SelectedMessage;
+use port::log::LoggedFrame;
+use signals::{RawValue, SignalDefinition, SignalState};
+use std::cell::RefCell;
+use std::io::{self, BufWriter, Read, StdoutLock, Write as _};
+use std::rc::Rc;
+
+/// The columns of CSV.
+const COLUMNS: &str = "time,port,message,signal,raw,value,unit";
+
+/// The form of the lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineForm {
+    Text,
+    Csv,
+}
+
+/// A writer of lines.
+pub(super) struct LineWriter {
+    out: Rc<RefCell<LineOutput>>,
+    form: LineForm,
+    /// The lines of one frame.
+    text: String,
+    /// The columns of CSV that all signals of a frame share.
+    start: String,
+    has_begun: bool,
+}
+
+/// Standard output, and the first error of writing to it while input was read.
+struct LineOutput {
+    out: BufWriter<StdoutLock<'static>>,
+    error: Option<io::Error>,
+}
+
+/// Input that is still being produced: before each piece is awaited, the lines so far are shown.
+pub(super) struct LiveInput<R> {
+    input: R,
+    out: Rc<RefCell<LineOutput>>,
+}
+
+impl<R: Read> Read for LiveInput<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut output = self.out.borrow_mut();
+        if let Err(error) = output.out.flush() {
+            // It is an error of the output, which ends the input.
+            output.error = Some(error);
+            return Ok(0);
+        }
+        drop(output);
+        self.input.read(buffer)
+    }
+}
+
+impl LineWriter {
+    /// Returns a writer. Nothing is written before the first frame.
+    pub(super) fn new(form: LineForm) -> Self {
+        let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        Self {
+            out: Rc::new(RefCell::new(LineOutput { out, error: None })),
+            form,
+            text: String::new(),
+            start: String::new(),
+            has_begun: false,
+        }
+    }
+
+    /// Returns the input such that lines are shown before it waits for more.
+    pub(super) fn attend<R: Read>(&self, input: R) -> LiveInput<R> {
+        let out = Rc::clone(&self.out);
+        LiveInput { input, out }
+    }
+
+    /// Writes the signals of a frame; returns the number of signals that it is too short for.
+    pub(super) fn write(
+        &mut self,
+        logged: &LoggedFrame,
+        message: &SelectedMessage<'_>,
+        payload: &[u8],
+    ) -> io::Result<u64> {
+        self.begin()?;
+        self.text.clear();
+        let too_short = match self.form {
+            LineForm::Text => self.add_line(logged, message, payload),
+            LineForm::Csv => self.add_rows(logged, message, payload),
+        };
+        let mut output = self.out.borrow_mut();
+        output.out.write_all(self.text.as_bytes())?;
+        Ok(too_short)
+    }
+
+    /// Writes the rest.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.begin()?;
+        let mut output = self.out.borrow_mut();
+        match output.error.take() {
+            Some(error) => Err(error),
+            None => output.out.flush(),
+        }
+    }
+
+    /// Writes the columns of CSV.
+    fn begin(&mut self) -> io::Result<()> {
+        if !self.has_begun && self.form == LineForm::Csv {
+            writeln!(self.out.borrow_mut().out, "{COLUMNS}")?;
+        }
+        self.has_begun = true;
+        Ok(())
+    }
+
+    /// Adds a line such as `(1.500000) can0 EngineData: Speed=12.5 km/h, Gear=Drive (3)`. Where
+    /// some signals are not selected and the frame has none of the others, there is no line.
+    fn add_line(
+        &mut self,
+        logged: &LoggedFrame,
+        message: &SelectedMessage<'_>,
+        payload: &[u8],
+    ) -> u64 {
+        let text = &mut self.text;
+        text.push('(');
+        add_time::<6>(text, logged.ns / 1000);
+        text.push_str(") ");
+        text.push_str(logged.interface.as_str());
+        text.push(' ');
+        text.push_str(&message.definition.name);
+        let (mut too_short, mut separator) = (0, ": ");
+        for (signal, raw) in values(message, payload, &mut too_short) {
+            text.push_str(separator);
+            separator = ", ";
+            text.push_str(&signal.name);
+            text.push('=');
+            match signal.name_of(raw) {
+                Some(name) => {
+                    add_plain(text, name);
+                    text.push_str(" (");
+                    raw.append_to(text);
+                    text.push(')');
+                }
+                None => {
+                    signal.physical(raw).append_to(text);
+                    if !signal.unit.is_empty() {
+                        text.push(' ');
+                        add_plain(text, &signal.unit);
+                    }
+                }
+            }
+        }
+        if separator == ": " && message.is_partial {
+            text.clear();
+        } else {
+            text.push('\n');
+        }
+        too_short
+    }
+
+    /// Adds a row of CSV for each signal.
+    fn add_rows(
+        &mut self,
+        logged: &LoggedFrame,
+        message: &SelectedMessage<'_>,
+        payload: &[u8],
+    ) -> u64 {
+        let (text, start) = (&mut self.text, &mut self.start);
+        start.clear();
+        add_time::<9>(start, logged.ns);
+        for shared in [logged.interface.as_str(), &message.definition.name] {
+            start.push(',');
+            add_field(start, shared);
+        }
+        start.push(',');
+        let mut too_short = 0;
+        for (signal, raw) in values(message, payload, &mut too_short) {
+            text.push_str(start);
+            add_field(text, &signal.name);
+            text.push(',');
+            raw.append_to(text);
+            text.push(',');
+            signal.physical(raw).append_to(text);
+            text.push(',');
+            add_field(text, &signal.unit);
+            text.push('\n');
+        }
+        too_short
+    }
+}
+
+/// Returns the selected signals that a payload contains, with their raw values; counts those that
+/// it is too short for.
+fn values<'m>(
+    message: &'m SelectedMessage<'_>,
+    payload: &'m [u8],
+    too_short: &'m mut u64,
+) -> impl Iterator<Item = (&'m SignalDefinition, RawValue)> {
+    let signals = message.signals.iter();
+    signals.filter_map(|&index| match message.definition.read(index, payload) {
+        SignalState::Value(raw) => Some((message.definition.signals.get(index)?, raw)),
+        SignalState::Switched => None,
+        SignalState::TooShort => {
+            *too_short += 1;
+            None
+        }
+    })
+}
+
+/// Adds a time as seconds with `PLACES` decimal places; it is a multiple of the last one.
+fn add_time<const PLACES: u32>(text: &mut String, time: u64) {
+    let second = const { 10_u64.pow(PLACES) };
+    RawValue::Unsigned(time / second).append_to(text);
+    text.push('.');
+    let mut divisor = second;
+    while divisor > 1 {
+        divisor /= 10;
+        text.push(char::from(b'0' + (time / divisor % 10) as u8));
+    }
+}
+
+/// Adds text from a database without control characters, which would break the lines.
+fn add_plain(text: &mut String, added: &str) {
+    match added.chars().any(char::is_control) {
+        true => text.push_str(&added.replace(char::is_control, " ")),
+        false => text.push_str(added),
+    }
+}
+
+/// Adds a field of CSV (RFC 4180).
+fn add_field(text: &mut String, field: &str) {
+    if field.contains([',', '"', '\n', '\r']) {
+        text.push('"');
+        text.push_str(&field.replace('"', "\"\""));
+        text.push('"');
+    } else {
+        text.push_str(field);
+    }
+}
