@@ -34,6 +34,7 @@ extern crate alloc;
 #[cfg(any(test, feature = "dbc"))]
 extern crate std;
 
+mod check;
 #[cfg(feature = "dbc")]
 pub mod dbc;
 mod decimal;
