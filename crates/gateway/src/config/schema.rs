@@ -1,6 +1,6 @@
 //! A JSON schema of `gateway.toml`, from the keys that its readers declare.
 
-use super::{MOST_PORTS, options};
+use super::{MOST_PORTS, databases, options};
 use config::{KeySpec, ValueShape};
 use port::PortKinds;
 use serde_json::{Map, Value, json};
@@ -18,6 +18,11 @@ pub fn keys(kinds: &PortKinds) -> Vec<KeySpec> {
             "gateway",
             ValueShape::Table(options::keys()),
             "The gateway as a whole.",
+        ),
+        KeySpec::new(
+            "databases",
+            named(ValueShape::Table(databases::keys())),
+            "Databases of messages, each with a name, by which ports refer to it.",
         ),
         KeySpec::new(
             "ports",

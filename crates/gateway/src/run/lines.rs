@@ -1,5 +1,6 @@
 //! Routes in words, for clients that query a running gateway.
 
+use crate::config::{CarriedMessages, NamedId};
 use offload::DataPath;
 use offload::choose::PathChoice;
 use route::{PortId, Route, Routes};
@@ -17,6 +18,10 @@ pub struct RouteLine {
     pub to: Vec<String>,
     /// Its actions, in words.
     pub words: String,
+    /// The messages that it carries, by the databases of its ports: `1A0 EngineData`. Empty for a
+    /// route that takes any ID.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
     /// The data path in which it runs: `bpf`, `can-gw` or `process`.
     #[serde(default)]
     pub data_path: String,
@@ -54,6 +59,7 @@ impl RouteLine {
             from: route.from.iter().map(name).collect(),
             to: route.to.iter().map(name).collect(),
             words: route::config::describe(route, ports),
+            messages: Vec::new(),
             data_path: DataPath::Process.to_string(),
             because: Vec::new(),
             content: Some(Box::new(Route {
@@ -64,6 +70,13 @@ impl RouteLine {
             })),
         };
         routes.routes.iter().map(line).collect()
+    }
+
+    /// Sets the messages that it carries.
+    pub(super) fn set_messages(&mut self, carried: &CarriedMessages) {
+        if !carried.takes_any {
+            self.messages = carried.named.iter().map(NamedId::to_string).collect();
+        }
     }
 
     /// Sets the data path that was chosen for the route.

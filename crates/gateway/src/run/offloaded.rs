@@ -85,6 +85,9 @@ pub fn absent_interfaces(config: &GatewayConfig) -> Vec<String> {
 pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> RunPlan<PortSpec> {
     let names = config.port_names();
     let mut lines = RouteLine::all(&config.routes, &names);
+    for (line, carried) in lines.iter_mut().zip(config.carried()) {
+        line.set_messages(&carried);
+    }
     if config.options.offload == Offload::None {
         let kernel = KernelPlan {
             instance: instance.display().to_string(),
