@@ -8,7 +8,8 @@
 //!   in integers only.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
-//! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group.
+//! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group;
+//!   [`DecodedFrame`]: a frame with its message, as a line of text.
 //!
 //! ```
 //! # #[cfg(feature = "dbc")] {
@@ -38,6 +39,7 @@ mod check;
 #[cfg(feature = "dbc")]
 pub mod dbc;
 mod decimal;
+mod decoded;
 mod field;
 mod index;
 mod message;
@@ -47,8 +49,9 @@ mod test;
 mod write;
 
 pub use decimal::{Decimal, DecimalError};
+pub use decoded::DecodedFrame;
 pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};
-pub use index::MessageIndex;
+pub use index::{IndexedDatabase, MessageIndex};
 pub use message::{
     DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
 };

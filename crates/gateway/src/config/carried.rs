@@ -114,6 +114,19 @@ impl fmt::Display for MissedMessage {
     }
 }
 
+/// The names of the messages on a port's bus.
+#[derive(Clone, Debug)]
+pub struct MessageNames<'c>(Option<MessageIndex<'c>>);
+
+impl<'c> MessageNames<'c> {
+    /// Returns the name of the message of frames with this ID.
+    #[must_use]
+    pub fn find(&self, id: CanId) -> Option<&'c str> {
+        let message = self.0.as_ref()?.find(id)?;
+        Some(&message.name)
+    }
+}
+
 /// Describes the databases of a configuration, with each doubtful statement; lines of text.
 pub(super) fn databases(config: &GatewayConfig) -> String {
     let mut text = String::new();
@@ -263,6 +276,13 @@ impl GatewayConfig {
             }
         }
         missed.into_values().flatten().collect()
+    }
+
+    /// Returns the names of a port's messages; without a database, it finds none.
+    #[must_use]
+    pub fn message_names(&self, port: PortId) -> MessageNames<'_> {
+        let database = self.database(port);
+        MessageNames(database.map(|database| MessageIndex::new(&database.messages)))
     }
 
     /// Returns the index of each database, by the ports that have it.

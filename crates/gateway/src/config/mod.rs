@@ -17,7 +17,7 @@ mod sharing;
 #[cfg(test)]
 mod tests;
 
-pub use carried::{CarriedMessages, MissedMessage, NamedId};
+pub use carried::{CarriedMessages, MessageNames, MissedMessage, NamedId};
 pub use databases::{FileReader, LARGEST_DATABASE};
 pub use load::{LoadResult, load, load_with, readable_options};
 pub use options::{Offload, ProcessOptions};
