@@ -189,7 +189,8 @@ impl FileRecorder {
         match entry {
             ChunkEntry::Gap(gap) => self.loss(gap),
             ChunkEntry::Frame(record) => {
-                // An upper bound for the size of a line or a block with this frame, without its message.
+                // An upper bound for the size of a line or a block with this frame, without its
+                // message.
                 let most = 2 * record.bytes.len() as u64 + 128;
                 if self.in_file > 0 && self.too_large(most) && now >= self.retry_at {
                     self.exchange(now);

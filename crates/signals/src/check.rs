@@ -215,7 +215,8 @@ fn can_be_together(message: &MessageDefinition, a: usize, b: usize) -> bool {
     })
 }
 
-#[cfg(all(test, feature = "dbc"))]
+#[cfg(feature = "dbc")]
+#[cfg(test)]
 mod tests {
     use super::*;
 

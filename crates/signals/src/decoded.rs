@@ -62,7 +62,8 @@ fn plain(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     Ok(())
 }
 
-#[cfg(all(test, feature = "dbc"))]
+#[cfg(feature = "dbc")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{IndexedDatabase, MessageIndex};

@@ -69,6 +69,11 @@ impl CarriedMessages {
     }
 }
 
+/// Returns the first names of a list in one line, and the number of the others.
+pub(crate) fn in_short<T: fmt::Display>(all: &[T]) -> String {
+    list(all, MOST_LISTED)
+}
+
 /// Returns the first names, separated by commas, and the number of the others.
 fn list<T: fmt::Display>(all: &[T], most: usize) -> String {
     let names: Vec<String> = all.iter().take(most).map(T::to_string).collect();

@@ -17,6 +17,7 @@ mod sharing;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use carried::in_short;
 pub use carried::{CarriedMessages, MessageNames, MissedMessage, NamedId};
 pub use databases::{FileReader, LARGEST_DATABASE};
 pub use load::{LoadResult, load, load_with, readable_options};

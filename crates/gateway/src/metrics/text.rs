@@ -180,6 +180,7 @@ mod tests {
                 controller: Some(ControllerRow::default()),
                 ..InterfaceRow::default()
             }],
+            messages: Vec::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Routes in words, for clients that query a running gateway.
 
-use crate::config::{CarriedMessages, NamedId};
+use crate::config::{CarriedMessages, NamedId, in_short};
+use crate::stats::RouteMessages;
 use offload::DataPath;
 use offload::choose::PathChoice;
 use route::{PortId, Route, Routes};
@@ -77,6 +78,14 @@ impl RouteLine {
         if !carried.takes_any {
             self.messages = carried.named.iter().map(NamedId::to_string).collect();
         }
+    }
+
+    /// Returns its first messages, for the counters; `None` if it has none.
+    pub(super) fn messages_in_short(&self) -> Option<RouteMessages> {
+        (!self.messages.is_empty()).then(|| RouteMessages {
+            route: self.name.clone(),
+            messages: in_short(&self.messages),
+        })
     }
 
     /// Sets the data path that was chosen for the route.
