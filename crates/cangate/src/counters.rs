@@ -6,7 +6,7 @@ use engine::{
     CopyCounters, CounterDefinition, CounterSnapshot, Fate, LinkState, PortCount, PortRow,
     PortState, RouteRow, RxCounters, Stops, TxCounters,
 };
-use gateway::{GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR};
+use gateway::{GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, RouteMessages};
 use route::StopReason;
 use std::fmt::Write;
 
@@ -197,6 +197,7 @@ pub(crate) fn render(stats: &GatewayStats) -> String {
         process: snapshot,
         kernel,
         interfaces,
+        messages,
         uptime_ns: _,
     } = stats;
     let undeliverable =
@@ -242,6 +243,12 @@ pub(crate) fn render(stats: &GatewayStats) -> String {
                 part.restored, part.how
             );
         }
+    }
+    for RouteMessages { route, messages } in messages {
+        let _ = writeln!(text, "Messages of {route}: {messages}.");
+    }
+    if !messages.is_empty() {
+        text.push('\n');
     }
     if let Some(ports) = ports_in_kernel(interfaces) {
         let _ = writeln!(

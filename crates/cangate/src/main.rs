@@ -5,7 +5,7 @@
 mod cli;
 mod commands;
 mod counters;
-#[cfg(any(feature = "dbc", feature = "decode"))]
+#[cfg(any(all(feature = "bound", feature = "dbc"), feature = "decode"))]
 mod database;
 mod input;
 mod kinds;

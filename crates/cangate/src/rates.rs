@@ -36,6 +36,8 @@ pub(crate) struct RouteRate {
     pub(crate) name: String,
     /// The data path in which it runs: `process`, or the name of one in the kernel.
     pub(crate) by: String,
+    /// Its first messages, by the databases of the gateway file; empty if it has none.
+    pub(crate) messages: String,
     /// Frames that it took.
     pub(crate) taken: Rate,
     /// Copies that ports accepted.
@@ -101,6 +103,10 @@ impl GatewayRates {
                 load: load(before, now, &row.port, over_all),
             }
         });
+        let messages = |route: &str| {
+            let found = now.messages.iter().find(|one| one.route == route);
+            found.map_or_else(String::new, |one| one.messages.clone())
+        };
         let routes = now.process.routes.iter().map(|row| {
             let rate = |part: fn(&RouteCount) -> u64| {
                 let then = before.process.route(&row.name).map(part);
@@ -109,6 +115,7 @@ impl GatewayRates {
             RouteRate {
                 name: row.name.clone(),
                 by: "process".to_owned(),
+                messages: messages(&row.name),
                 taken: rate(|c| c.taken),
                 sent: rate(|c| c.copies.accepted),
                 stopped: rate(|c| number(c.stopped.total())),
@@ -125,6 +132,7 @@ impl GatewayRates {
                 RouteRate {
                     name: row.name.clone(),
                     by: part.how.clone(),
+                    messages: messages(&row.name),
                     taken: rate(|row| row.taken),
                     sent: rate(|row| Some(row.sent)),
                     stopped: rate(|row| Some(number(row.stopped.total()))),
@@ -156,8 +164,8 @@ impl GatewayRates {
         });
         let routes = self.routes.iter().map(|row| {
             json!({
-                "name": row.name, "by": row.by, "taken": row.taken, "sent": row.sent,
-                "stopped": row.stopped, "lost": row.lost,
+                "name": row.name, "by": row.by, "messages": row.messages, "taken": row.taken,
+                "sent": row.sent, "stopped": row.stopped, "lost": row.lost,
             })
         });
         json!({

@@ -1,5 +1,6 @@
 //! The output of a record, and the selection of its format by a file's name.
 
+use crate::databases::FrameDatabases;
 use crate::pack::Packing;
 use logs::{FileFormat, WriteOptions};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ pub struct CaptureOutput {
     pub packing: Packing,
     /// The options of the format.
     pub options: WriteOptions,
+    /// The databases of the messages that are written with the frames; none by default.
+    databases: FrameDatabases,
     /// The end of the name, which follows the number of a file.
     pub(crate) ending: String,
 }
@@ -51,6 +54,12 @@ pub enum FormError {
         list = endings(|format| !format.is_packed())
     )]
     Stream(FileFormat),
+    /// The format has no place for the messages of frames.
+    #[error(
+        "{0} has no place for the names of messages: leave out the database, or write {list}",
+        list = endings(FileFormat::has_messages)
+    )]
+    Messages(FileFormat),
 }
 
 /// Returns the first ends of names of these formats that are written, in words.
@@ -108,12 +117,32 @@ impl CaptureOutput {
             format,
             packing,
             options: WriteOptions::default(),
+            databases: FrameDatabases::default(),
             ending: format!("{ending}{}", packing.ending()),
         };
         if output.is_stream() && format.is_packed() {
             return Err(FormError::Stream(format));
         }
         Ok(output)
+    }
+
+    /// Returns the same output with the messages of frames by these databases.
+    ///
+    /// # Errors
+    /// [`FormError::Messages`] if the format has no messages.
+    pub fn with_databases(mut self, databases: FrameDatabases) -> Result<Self, FormError> {
+        if !databases.is_empty() && !self.format.has_messages() {
+            return Err(FormError::Messages(self.format));
+        }
+        self.options.messages = !databases.is_empty();
+        self.databases = databases;
+        Ok(self)
+    }
+
+    /// Returns the databases of the messages that are written.
+    #[must_use]
+    pub(crate) const fn databases(&self) -> &FrameDatabases {
+        &self.databases
     }
 
     /// Returns whether it is standard output.

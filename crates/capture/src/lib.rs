@@ -15,6 +15,7 @@
 //! * [`live`]: from interfaces and devices; [`FileRecorder`]: from chunks into files;
 //!   [`FrameKeeper`]: the last seconds in memory, and a file for each trigger.
 //! * [`convert()`]: from a log of any format into a file.
+//! * [`FrameDatabases`]: the messages of frames, in formats that have them.
 //! * [`CaptureOutput`]: a file, its format (one of those that `logs` writes), and its
 //!   [`Packing`]: gzip, Zstandard. Parquet is the feature `parquet`; without it, the result is
 //!   [`FormError::NotBuilt`].
@@ -25,6 +26,7 @@
 mod chunk;
 mod convert;
 mod counts;
+mod databases;
 mod file;
 mod form;
 mod interfaces;
@@ -39,6 +41,7 @@ mod trigger;
 pub use chunk::{Chunk, ChunkEntry, FrameGap, LossPlace, RecordedFrame};
 pub use convert::{Conversion, ConversionResult, ConvertError, FoundShortfall, convert};
 pub use counts::{CaptureCounts, InterfaceCounts};
+pub use databases::FrameDatabases;
 pub use file::{FileError, RotationRule};
 pub use form::{CaptureOutput, FormError};
 pub use interfaces::{ChoiceError, InterfaceChoice};

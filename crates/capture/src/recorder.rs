@@ -1,6 +1,7 @@
 //! Writing of chunks into files.
 
 use crate::chunk::{Chunk, ChunkEntry, FrameGap, LossPlace};
+use crate::databases::FrameDecoder;
 use crate::file::{FileError, OutputTarget, RotationRule};
 use crate::form::CaptureOutput;
 use crate::names::{InterfaceNames, KnownNames};
@@ -48,6 +49,8 @@ pub struct RecorderTotals {
     pub no_frames: Vec<u64>,
     /// Frames that were written.
     pub frames: u64,
+    /// Frames whose message is in a database, and was passed to the format with them.
+    pub named: u64,
     /// Bytes of all files that were begun, in their size on the disk: including the bytes at the
     /// end of a file, and excluding those that a full disk has not stored.
     pub bytes: u64,
@@ -68,6 +71,7 @@ pub struct FileRecorder {
     flush_every: u64,
     rotate: RotationRule,
     names: KnownNames,
+    decoder: FrameDecoder,
     target: OutputTarget,
     stream: bool,
     /// Formatted bytes that are not yet written.
@@ -120,6 +124,7 @@ impl FileRecorder {
             flush_every: output.format.flush_every().as_nanos() as u64,
             rotate,
             names: KnownNames::new(names.clone()),
+            decoder: FrameDecoder::new(output.databases().clone()),
             target,
             stream: output.is_stream(),
             out: Vec::with_capacity(1 << 19),
@@ -184,7 +189,8 @@ impl FileRecorder {
         match entry {
             ChunkEntry::Gap(gap) => self.loss(gap),
             ChunkEntry::Frame(record) => {
-                // An upper bound for the size of a line or a block with this frame.
+                // An upper bound for the size of a line or a block with this frame, without its
+                // message.
                 let most = 2 * record.bytes.len() as u64 + 128;
                 if self.in_file > 0 && self.too_large(most) && now >= self.retry_at {
                     self.exchange(now);
@@ -196,9 +202,14 @@ impl FileRecorder {
                     direction: record.direction,
                     frame,
                 });
-                if !entry.is_some_and(|entry| self.format.frame(&entry, &mut self.out)) {
+                let Some(entry) = entry.filter(|entry| self.format.frame(entry, &mut self.out))
+                else {
                     *at(&mut self.done.no_frames, record.interface) += 1;
                     return;
+                };
+                if let Some(decoded) = self.decoder.decode(record, entry.name, entry.frame) {
+                    self.format.message(&decoded, &mut self.out);
+                    self.done.named += 1;
                 }
                 self.in_file += 1;
                 *at(&mut self.waiting, record.interface) += 1;

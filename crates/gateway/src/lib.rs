@@ -20,6 +20,6 @@ pub mod service;
 mod stats;
 
 pub use stats::{
-    ControllerRow, GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR,
+    ControllerRow, GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, RouteMessages,
     UncountedReason,
 };

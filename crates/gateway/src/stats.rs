@@ -20,6 +20,18 @@ pub struct GatewayStats {
     /// The Linux interfaces of ports, as the kernel reports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceRow>,
+    /// The messages of the routes that select IDs, by the databases of the gateway file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<RouteMessages>,
+}
+
+/// The messages that a route carries.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct RouteMessages {
+    /// The route.
+    pub route: String,
+    /// The first of its messages with their IDs, and the number of the others.
+    pub messages: String,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -168,6 +180,7 @@ mod tests {
                 routes: vec![row],
             }],
             interfaces: Vec::new(),
+            messages: Vec::new(),
         };
         let text = serde_json::to_string(&stats).unwrap();
         assert!(

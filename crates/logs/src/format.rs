@@ -160,6 +160,14 @@ impl FileFormat {
             .is_some_and(|writing| writing.has_losses)
     }
 
+    /// Returns whether a file of it can have the message of each frame, with its signals.
+    #[must_use]
+    pub fn has_messages(self) -> bool {
+        self.spec()
+            .writing
+            .is_some_and(|writing| writing.has_messages)
+    }
+
     /// Returns whether this build of the program can write it.
     #[must_use]
     pub fn is_built(self) -> bool {

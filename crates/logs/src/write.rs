@@ -3,6 +3,7 @@
 use crate::shortfall::{FileContext, Shortfall};
 use frame::text::Direction;
 use frame::{FrameRef, Nanos};
+use signals::DecodedFrame;
 use std::time::Duration;
 
 /// How a format is written.
@@ -21,6 +22,8 @@ pub(crate) struct FormatWriting {
     pub(crate) is_packed: bool,
     /// A file can state that frames are missing.
     pub(crate) has_losses: bool,
+    /// A file can have the message of each frame, with its signals.
+    pub(crate) has_messages: bool,
     /// This build contains the writer.
     pub(crate) is_built: bool,
     pub(crate) create: fn(WriteOptions) -> Result<Box<dyn FrameWriter>, WriteError>,
@@ -37,6 +40,7 @@ impl FormatWriting {
         flush_every: Duration::from_secs(1),
         is_packed: false,
         has_losses: true,
+        has_messages: false,
         is_built: true,
         create: |_| Err(WriteError(String::new())),
         shortfalls: |_, _| Vec::new(),
@@ -48,6 +52,8 @@ impl FormatWriting {
 pub struct WriteOptions {
     /// candump's log has nine digits after the decimal point instead of six.
     pub nanos: bool,
+    /// The file has the messages of frames ([`FrameWriter::message`]).
+    pub messages: bool,
 }
 
 /// A frame that is written, and what is known about it.
@@ -101,6 +107,12 @@ pub trait FrameWriter: Send {
     /// Adds a frame. Returns false if the format cannot express it
     /// ([`Shortfall::is_left_out`]); nothing is written then.
     fn frame(&mut self, entry: &FrameEntry<'_>, out: &mut Vec<u8>) -> bool;
+
+    /// Adds the message of the frame that was added last, with its signals, where the format has
+    /// messages and the options ask for them.
+    fn message(&mut self, decoded: &DecodedFrame<'_>, out: &mut Vec<u8>) {
+        let _ = (decoded, out);
+    }
 
     /// Adds a loss.
     fn loss(&mut self, loss: &LossEntry<'_>, out: &mut Vec<u8>);

@@ -7,7 +7,8 @@ use config::{Diagnostics, KeySpec, TomlTable};
 use frame::Kind;
 use signals::MessageDatabase;
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -197,8 +198,42 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
     }
 }
 
-/// The databases of a gateway file, by their names.
-pub type DatabasesByName<'a> = BTreeMap<&'a str, &'a MessageDatabase>;
+/// The databases of a gateway file, by their names, and which of them were used.
+#[derive(Debug)]
+pub struct DatabasesByName<'a> {
+    all: BTreeMap<&'a str, &'a MessageDatabase>,
+    used: RefCell<BTreeSet<&'a str>>,
+}
+
+impl<'a> DatabasesByName<'a> {
+    /// Creates the list of these databases.
+    pub fn new(all: impl IntoIterator<Item = (&'a str, &'a MessageDatabase)>) -> Self {
+        Self {
+            all: all.into_iter().collect(),
+            used: RefCell::default(),
+        }
+    }
+
+    /// Finds a database, and notes that it is used.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<(&'a str, &'a MessageDatabase)> {
+        let (name, database) = self.all.get_key_value(name)?;
+        self.used.borrow_mut().insert(name);
+        Some((name, database))
+    }
+
+    /// Returns the names of all databases.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'a str> {
+        self.all.keys().copied().collect()
+    }
+
+    /// Returns the names of the databases that were used.
+    #[must_use]
+    pub fn into_used(self) -> BTreeSet<&'a str> {
+        self.used.into_inner()
+    }
+}
 
 /// A resource that only one port can have.
 #[derive(Clone, PartialEq, Eq, Debug)]

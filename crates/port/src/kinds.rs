@@ -1,6 +1,6 @@
 //! The list of the kinds of port.
 
-use crate::{PortFaults, PortKind, QueueSettings};
+use crate::{MessageSettings, PortFaults, PortKind, QueueSettings};
 use config::{Diagnostic, Diagnostics, KeySpec, SpannedValue, TomlValue, ValueShape, did_you_mean};
 use std::env::consts::ARCH;
 use std::fmt;
@@ -188,6 +188,7 @@ fn kind_shape(kind: &dyn PortKind, mut keys: Vec<KeySpec>) -> ValueShape {
     if kind.has_transmit_queue() {
         keys.extend(QueueSettings::key_specs());
     }
+    keys.extend(MessageSettings::key_specs());
     keys.push(PortFaults::key());
     ValueShape::Table(keys)
 }

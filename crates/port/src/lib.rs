@@ -38,6 +38,7 @@ mod faults;
 mod keys;
 mod kind;
 mod kinds;
+mod messages;
 mod opener;
 mod pace;
 mod queueing;
@@ -75,6 +76,7 @@ pub use kind::{
     LONGEST_NAME, LONGEST_QUEUE, PlacedPort, PortKind, PortSettings,
 };
 pub use kinds::{KnownKind, PortKinds};
+pub use messages::MessageSettings;
 pub use opener::{AtStart, PortOpener};
 pub use pace::SourcePace;
 pub use queueing::{QueueSettings, QueueSize};

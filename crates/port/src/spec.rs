@@ -3,6 +3,7 @@
 use crate::faults::PortFaults;
 use crate::kind::{LONGEST_NAME, PortKind, PortSettings};
 use crate::kinds::PortKinds;
+use crate::messages::MessageSettings;
 use crate::opener::PortOpener;
 use crate::queueing::QueueSettings;
 use crate::{Halves, PortError};
@@ -26,6 +27,9 @@ pub struct PortSpec {
     pub faults: Option<PortFaults>,
     /// Rules of the transmit queue; where absent, the kind's own queue is used.
     pub queueing: Option<QueueSettings>,
+    /// The names of what passes it. They do not count when specs are compared: a port with other
+    /// names stays open.
+    pub messages: MessageSettings,
 }
 
 impl PartialEq for PortSpec {
@@ -45,6 +49,7 @@ impl PortSpec {
             settings: Arc::new(settings),
             faults: None,
             queueing: None,
+            messages: MessageSettings::default(),
         }
     }
 
@@ -112,6 +117,7 @@ impl PortSpec {
     ) -> Option<Self> {
         let settings = kind.parse(name.value, &mut table, found);
         let queueing = QueueSettings::parse(&mut table, &*settings, found);
+        let messages = MessageSettings::read(&mut table, found);
         let faults = PortFaults::parse(name.value, &mut table, found);
         table.finish(found);
         named.then(|| Self {
@@ -119,6 +125,7 @@ impl PortSpec {
             settings,
             faults,
             queueing,
+            messages,
         })
     }
 

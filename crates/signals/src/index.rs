@@ -8,32 +8,82 @@ use frame::CanId;
 /// messages. If two messages have one ID, the first one counts.
 #[derive(Clone, Debug)]
 pub struct MessageIndex<'a> {
-    by_id: BTreeMap<u32, &'a MessageDefinition>,
-    /// Messages of J1939 by their parameter group number, for frames of other sources, destinations
-    /// and priorities.
-    by_group: BTreeMap<u32, &'a MessageDefinition>,
+    messages: &'a [MessageDefinition],
+    positions: MessagePositions,
 }
 
 impl<'a> MessageIndex<'a> {
     /// Returns the index of a database.
     #[must_use]
     pub fn new(database: &'a MessageDatabase) -> Self {
-        let (mut by_id, mut by_group) = (BTreeMap::new(), BTreeMap::new());
-        for message in &database.messages {
-            by_id.entry(message.id.raw()).or_insert(message);
-            if message.j1939
-                && let Some(group) = parameter_group(message.id)
-            {
-                by_group.entry(group).or_insert(message);
-            }
+        Self {
+            messages: &database.messages,
+            positions: MessagePositions::of(&database.messages),
         }
-        Self { by_id, by_group }
     }
 
     /// Returns the message of frames with this ID; for remote frames, the message that they
     /// request. Error frames have none.
     #[must_use]
     pub fn find(&self, id: CanId) -> Option<&'a MessageDefinition> {
+        self.messages.get(self.positions.find(id)?)
+    }
+}
+
+/// A database with its index, for programs that keep both.
+#[derive(Clone, Debug)]
+pub struct IndexedDatabase {
+    database: MessageDatabase,
+    positions: MessagePositions,
+}
+
+impl IndexedDatabase {
+    /// Makes the index of a database.
+    #[must_use]
+    pub fn new(database: MessageDatabase) -> Self {
+        Self {
+            positions: MessagePositions::of(&database.messages),
+            database,
+        }
+    }
+
+    /// Returns the database.
+    #[must_use]
+    pub const fn database(&self) -> &MessageDatabase {
+        &self.database
+    }
+
+    /// Returns the message of frames with this ID, as [`MessageIndex::find`] does.
+    #[must_use]
+    pub fn find(&self, id: CanId) -> Option<&MessageDefinition> {
+        self.database.messages.get(self.positions.find(id)?)
+    }
+}
+
+/// The positions of messages in their database.
+#[derive(Clone, Debug)]
+struct MessagePositions {
+    by_id: BTreeMap<u32, usize>,
+    /// Messages of J1939 by their parameter group number, for frames of other sources, destinations
+    /// and priorities.
+    by_group: BTreeMap<u32, usize>,
+}
+
+impl MessagePositions {
+    fn of(messages: &[MessageDefinition]) -> Self {
+        let (mut by_id, mut by_group) = (BTreeMap::new(), BTreeMap::new());
+        for (at, message) in messages.iter().enumerate() {
+            by_id.entry(message.id.raw()).or_insert(at);
+            if message.j1939
+                && let Some(group) = parameter_group(message.id)
+            {
+                by_group.entry(group).or_insert(at);
+            }
+        }
+        Self { by_id, by_group }
+    }
+
+    fn find(&self, id: CanId) -> Option<usize> {
         if id.is_err() {
             return None;
         }

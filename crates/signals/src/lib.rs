@@ -12,7 +12,8 @@
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
 //! * [`SignalScale`]: values as binary floating point, for many raw values of a signal.
-//! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group.
+//! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group;
+//!   [`DecodedFrame`]: a frame with its message, as a line of text.
 //!
 //! ```
 //! # #[cfg(feature = "dbc")] {
@@ -38,10 +39,12 @@ extern crate alloc;
 #[cfg(any(test, feature = "dbc"))]
 extern crate std;
 
+mod check;
 mod compare;
 #[cfg(feature = "dbc")]
 pub mod dbc;
 mod decimal;
+mod decoded;
 mod field;
 mod float;
 mod index;
@@ -57,8 +60,9 @@ mod write;
 
 pub use compare::{CompareError, CompareOperator, CompareReason, CompareResult};
 pub use decimal::{Decimal, DecimalError};
+pub use decoded::DecodedFrame;
 pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};
-pub use index::MessageIndex;
+pub use index::{IndexedDatabase, MessageIndex};
 pub use message::{
     DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
 };

@@ -25,6 +25,16 @@ pub(crate) struct Capture {
     /// The format, if the file's name does not select it.
     #[arg(long, value_name = "FORMAT", value_parser = written_format())]
     pub(crate) format: Option<FileFormat>,
+    /// Also write the message of each frame and its signals, by this DBC; `IFACE=FILE` is for one
+    /// interface.
+    ///
+    /// In a candump log, a comment follows each frame; can-utils and cangate pass over it,
+    /// python-can does not. Parquet gets the columns `message` (null if the ID is not in the
+    /// database) and `signals`, a map from names to physical values. Other formats have no place
+    /// for it.
+    #[cfg(feature = "decode")]
+    #[arg(short, long = "database", value_name = "[IFACE=]FILE")]
+    pub(crate) databases: Vec<super::decode::DatabaseChoice>,
     #[command(flatten, next_help_heading = "Which frames")]
     pub(crate) which: FrameChoice,
     #[command(flatten, next_help_heading = "Files and end")]

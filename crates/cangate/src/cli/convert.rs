@@ -22,6 +22,16 @@ pub(crate) struct Convert {
     /// off.
     #[arg(long)]
     pub(crate) nanoseconds: bool,
+    /// Also write the message of each frame and its signals, by this DBC; `IFACE=FILE` is for one
+    /// interface.
+    ///
+    /// In a candump log, a comment follows each frame; can-utils and cangate pass over it,
+    /// python-can does not. Parquet gets the columns `message` (null if the ID is not in the
+    /// database) and `signals`, a map from names to physical values. Other formats have no place
+    /// for it.
+    #[cfg(feature = "decode")]
+    #[arg(short, long = "database", value_name = "[IFACE=]FILE")]
+    pub(crate) databases: Vec<super::decode::DatabaseChoice>,
     /// Stop at the first bad line of IN, and at the first frame that OUT cannot represent
     /// unchanged.
     #[arg(long)]

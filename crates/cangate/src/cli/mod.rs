@@ -231,6 +231,10 @@ pub(crate) struct Check {
     /// The gateway file.
     #[arg(value_name = "GATEWAY.TOML")]
     pub(crate) file: PathBuf,
+    /// Also print the names of all messages of each route, and everything that is doubtful in the
+    /// databases.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 #[cfg(feature = "shm")]

@@ -83,6 +83,8 @@ fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
     // `any` is for the interfaces that are not named.
     choices.sort_by_key(|choice| choice.name.is_none());
     let output = CaptureOutput::from_path(&args.out, args.format).map_err(Failure::input)?;
+    #[cfg(feature = "decode")]
+    let output = super::messages::with_messages(output, &args.databases)?;
     if args.keep.keep.is_some() && output.is_stream() {
         return Err(Failure::Input(
             "--keep writes a file for each trigger: name a file, not `-`".to_owned(),
@@ -260,6 +262,9 @@ fn report(
             written.bytes
         ),
     };
+    if settings.output.options.messages {
+        let _ = write!(text, "\n  {} frames with their message", written.named);
+    }
     if summary.names.len() > 1 {
         for (name, one) in summary.names.iter().zip(&counts.interfaces) {
             let ring = one.lost_ring.unwrap_or_default();
@@ -315,6 +320,7 @@ fn json(settings: &CaptureSettings, summary: &CaptureSummary) -> serde_json::Val
         "interfaces": names.zip(all).map(interface).collect::<Vec<_>>(),
         "written": {
             "frames": summary.written.frames,
+            "named": summary.written.named,
             "bytes": summary.written.bytes,
             "files": summary.written.files,
             "triggers": summary.written.triggers,

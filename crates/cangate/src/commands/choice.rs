@@ -34,7 +34,7 @@ impl GatewayChoice {
         };
         // A file that has become invalid since the gateway started must still lead to the gateway.
         let (options, broken) = match read_source(file) {
-            Ok(source) => match load_config(&source, color) {
+            Ok(source) => match load_config(&source, file, color) {
                 Ok((config, _)) => (config.options, None),
                 Err(wrong) => (gateway::config::readable_options(&source), Some(wrong)),
             },

@@ -1,5 +1,7 @@
 //! `cangate convert`.
 
+#[cfg(feature = "decode")]
+use super::messages;
 use crate::cli::convert::Convert;
 use capture::{CaptureOutput, Conversion, ConversionResult, ConvertError, convert};
 use console::Failure;
@@ -15,6 +17,11 @@ const LEFT_OUT: u8 = 3;
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     let mut output = CaptureOutput::from_path(&args.output, args.to).map_err(Failure::input)?;
     output.options.nanos = args.nanoseconds;
+    #[cfg(feature = "decode")]
+    {
+        messages::one_stdin(&args.input, &args.databases)?;
+        output = messages::with_messages(output, &args.databases)?;
+    }
     let name = if args.input == Path::new("-") {
         "standard input".to_owned()
     } else {
@@ -131,8 +138,12 @@ fn report(name: &str, output: &CaptureOutput, done: &ConversionResult) {
     } else {
         output.path.display().to_string()
     };
+    let named = match output.options.messages {
+        true => format!(", {} of them with their message", done.written.named),
+        false => String::new(),
+    };
     text.push_str(&format!(
-        "{name} ({}) to {to}: {} frames, {} bytes\n",
+        "{name} ({}) to {to}: {} frames{named}, {} bytes\n",
         done.from, done.written.frames, done.written.bytes
     ));
     // The reader may be gone; the exit status reports the rest.

@@ -15,6 +15,8 @@ pub(crate) mod features;
 pub(crate) mod forward;
 mod generate;
 mod kernel;
+#[cfg(feature = "decode")]
+mod messages;
 mod offline;
 pub(crate) mod outcome;
 #[cfg(feature = "ping")]

@@ -11,9 +11,12 @@ use std::io::Write;
 
 pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
-    let (config, warnings) = load_config(&source, color)?;
+    let (config, warnings) = load_config(&source, &args.file, color)?;
     eprint!("{warnings}");
-    let mut text = config.describe();
+    let mut text = match args.verbose {
+        true => config.describe_all(),
+        false => config.describe(),
+    };
     text.push_str(&data_paths(&config));
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
@@ -89,7 +92,7 @@ pub(crate) fn import(args: &Import, color: bool) -> Result<(), Failure> {
 
 pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
-    let (config, warnings) = load_config(&source, color)?;
+    let (config, warnings) = load_config(&source, &args.file, color)?;
     eprint!("{warnings}");
     match route::cangw::export(&config.kernel_routes(), &config.kernel_ports()) {
         Ok(script) => {

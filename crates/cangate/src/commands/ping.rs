@@ -198,7 +198,7 @@ fn ports(args: &Ping, color: bool) -> Result<Vec<PortSpec>, Failure> {
     };
     let source = read_source(file)?;
     // Warnings are about routes, which this command does not use.
-    let (config, _) = load_config(&source, color)?;
+    let (config, _) = load_config(&source, file, color)?;
     let named = |name: &String| {
         let found = config.ports.iter().find(|port| port.name == *name);
         found.cloned().ok_or_else(|| {

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
 
 fn run_with(args: &Run, color: bool, log: &ErrorLog) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
-    let (config, warnings) = load_config(&source, color)?;
+    let (config, warnings) = load_config(&source, &args.file, color)?;
     log.block(
         NoticeLevel::Warning,
         "config_warnings",
@@ -127,6 +127,7 @@ pub(crate) fn routes(args: &Routes, color: bool) -> Result<(), Failure> {
             .map(|r| {
                 let mut row = json!({
                     "name": r.name, "from": r.from, "to": r.to, "words": r.words,
+                    "messages": r.messages,
                     "data_path": r.data_path, "because": r.because,
                 });
                 match in_kernel(&r.name) {
@@ -143,6 +144,9 @@ pub(crate) fn routes(args: &Routes, color: bool) -> Result<(), Failure> {
     } else {
         for r in &routes {
             text.push_str(&r.words);
+            if !r.messages.is_empty() {
+                text.push_str(&format!("\n  messages: {}", r.messages.join(", ")));
+            }
             text.push_str(&match in_kernel(&r.name) {
                 Some((how, c)) => format!("\n  {how}: {} sent, {} failed\n", c.sent, c.failed),
                 None => {

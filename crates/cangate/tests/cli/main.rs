@@ -18,6 +18,7 @@ mod gateway;
 mod generate;
 mod log_files;
 mod metrics;
+mod names;
 mod outputs;
 mod ping;
 mod place;

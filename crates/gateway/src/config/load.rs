@@ -1,27 +1,37 @@
 //! Reading a configuration from a text.
 
-use super::{
-    GatewayConfig, LARGEST_FILE, MOST_PORTS, Offload, ProcessOptions, circles, options, passages,
-    sharing,
-};
-use config::{
-    Diagnostic, Diagnostics, SourceText, SpannedValue, TomlDocument, TomlTable, TomlValue,
-};
-use port::{FileOrStream, PortKinds, PortSpec};
+use super::databases::{DatabaseTables, FileReader};
+use super::ports::{PortTables, TABLES};
+use super::{GatewayConfig, LARGEST_FILE, Offload, ProcessOptions, circles, options, passages};
+use config::{Diagnostic, Diagnostics, SourceText, TomlDocument, TomlTable};
+use port::PortKinds;
 use route::cangw::CanGwInexpressible;
-use route::config::{ParsedRoutes, PortAlias};
+use route::config::ParsedRoutes;
 use route::{KernelPort, PortId, RouteId, Routes, RoutingTable, parts};
 use std::collections::HashMap;
+use std::io;
 use std::ops::Range;
+use std::path::Path;
 
-/// Reads a `gateway.toml` with ports of these kinds. Returns the configuration and the warnings.
+/// The configuration and the warnings, or all mistakes, sorted by place, warnings among them.
+pub type LoadResult = Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>>;
+
+/// Reads a `gateway.toml` with ports of these kinds that names no other files: a database of
+/// messages is an error. [`load_with`] reads them.
 ///
 /// # Errors
 /// All mistakes, sorted by place, warnings among them.
-pub fn load(
-    source: &SourceText,
-    kinds: &PortKinds,
-) -> Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>> {
+pub fn load(source: &SourceText, kinds: &PortKinds) -> LoadResult {
+    load_with(source, kinds, &|_: &Path| {
+        Err(io::Error::other("other files are not read here"))
+    })
+}
+
+/// Reads a `gateway.toml` with ports of these kinds; `files` reads the databases that it names.
+///
+/// # Errors
+/// All mistakes, sorted by place, warnings among them.
+pub fn load_with(source: &SourceText, kinds: &PortKinds, files: &FileReader<'_>) -> LoadResult {
     if source.text.len() > LARGEST_FILE {
         let message = format!(
             "the file has {} bytes; the maximum is {LARGEST_FILE}",
@@ -31,14 +41,14 @@ pub fn load(
     }
     let mut found = Diagnostics::new();
     let document = TomlDocument::parse(source, &mut found);
-    let (gateway, ports, parsed) = read(document.root(), kinds, &mut found);
+    let (gateway, ports, parsed) = read(document.root(), kinds, files, &mut found);
 
     let routes = Routes {
         mode: gateway.mode,
         max_hops: gateway.max_hops,
         routes: parsed.routes,
     };
-    unused(&ports, &routes, &mut found);
+    ports.unused(&routes, &mut found);
     if !found.has_errors() {
         compile(&routes, ports.names.len(), &parsed.spans, &mut found);
     }
@@ -47,6 +57,7 @@ pub fn load(
     }
     let config = GatewayConfig {
         ports: ports.specs,
+        databases: ports.databases,
         routes,
         options: gateway.options,
     };
@@ -67,6 +78,7 @@ pub fn load(
 fn read(
     mut root: TomlTable<'_>,
     kinds: &PortKinds,
+    files: &FileReader<'_>,
     found: &mut Diagnostics,
 ) -> (options::GatewayTable, PortTables, ParsedRoutes) {
     root.misnomers(options::TOP);
@@ -81,9 +93,12 @@ fn read(
         );
         return (gateway, PortTables::default(), ParsedRoutes::default());
     }
-    let ports = ports(&mut root, kinds, found);
+    let mut databases = DatabaseTables::parse(&mut root, files, found);
+    let ports = PortTables::parse(&mut root, kinds, &mut databases, found);
+    databases.unused(found);
     let meant = |name: &str| ports.find_similar(name);
-    let parsed = route::config::parse(&mut root, &ports.names, &meant, &|_| None, found);
+    let of = |port: PortId| ports.databases.get(usize::from(port.0))?.clone();
+    let parsed = route::config::parse(&mut root, &ports.names, &meant, &of, found);
     root.finish(found);
     (gateway, ports, parsed)
 }
@@ -169,45 +184,6 @@ fn error_frames(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diag
     }
 }
 
-#[derive(Default)]
-struct PortTables {
-    /// Names of all port tables, those with mistakes too: routes may name them.
-    names: Vec<String>,
-    /// The places of the names in the file.
-    keys: Vec<Range<usize>>,
-    /// The ports without mistakes; as many as names if there are no errors.
-    specs: Vec<PortSpec>,
-}
-
-impl PortTables {
-    /// Returns the ports that a name may mean although it is not the name of a port: the ports with
-    /// an interface, a bus or a file of that name.
-    fn find_similar(&self, name: &str) -> Vec<PortAlias> {
-        let of = |port: &PortSpec| {
-            let settings = &port.settings;
-            let bus = settings
-                .bus()
-                .is_some_and(|bus| bus == format!("bus `{name}`"));
-            let streams = [settings.reads(), settings.writes()];
-            let is_file = |stream: &&FileOrStream| matches!(stream, FileOrStream::File(path) if path.as_os_str() == name);
-            let as_what = if settings.interface() == Some(name) {
-                "its interface"
-            } else if bus {
-                "its bus"
-            } else if streams.iter().flatten().any(is_file) {
-                "its file"
-            } else {
-                return None;
-            };
-            Some(PortAlias {
-                port: port.name.clone(),
-                as_what: as_what.to_owned(),
-            })
-        };
-        self.specs.iter().filter_map(of).collect()
-    }
-}
-
 /// Returns a function from each port to the first port on the same bus.
 fn same_bus(config: &GatewayConfig) -> impl Fn(PortId) -> PortId + use<> {
     let mut first = HashMap::new();
@@ -219,197 +195,6 @@ fn same_bus(config: &GatewayConfig) -> impl Fn(PortId) -> PortId + use<> {
         })
         .collect();
     move |port| all.get(usize::from(port.0)).copied().unwrap_or(port)
-}
-
-fn ports(root: &mut TomlTable<'_>, kinds: &PortKinds, found: &mut Diagnostics) -> PortTables {
-    let mut ports = PortTables::default();
-    let given = root.get("ports");
-    let mut tables: Vec<TomlTable<'_>> = Vec::new();
-    tables.extend(
-        given
-            .as_ref()
-            .and_then(|value| value.table("[ports]", found)),
-    );
-    let misnamed = misnamed_ports(root, found);
-    if given.is_none() && misnamed.is_empty() {
-        let hint = "describe one in a table such as [ports.can0]";
-        root.missing("ports", hint, found);
-        return ports;
-    }
-    let all = tables.iter().flat_map(TomlTable::all).chain(misnamed);
-    let all: Vec<_> = all.collect();
-    if all.len() > MOST_PORTS {
-        let message = format!(
-            "the file has {} ports; the maximum is {MOST_PORTS}",
-            all.len()
-        );
-        let span = given.map_or(0..0, |value| value.span());
-        found.push(Diagnostic::error(span, message));
-        return ports;
-    }
-    let mut spans = Vec::new();
-    for (name, value) in all {
-        ports.names.push(name.value.to_owned());
-        ports.keys.push(name.span.clone());
-        let Some(table) = value.table("", found) else {
-            continue;
-        };
-        if let Some(spec) = PortSpec::parse(&name, table, kinds, found) {
-            ports.specs.push(spec);
-            spans.push(name.span);
-        }
-    }
-    controllers(root, kinds, &mut ports, &mut spans, found);
-    sharing::check(&ports.specs, &spans, kinds, found);
-    needed(&ports, &spans, found);
-    ports
-}
-
-/// Reads the tables `[controllers.NAME]`, which define ports, too.
-fn controllers(
-    root: &mut TomlTable<'_>,
-    kinds: &PortKinds,
-    ports: &mut PortTables,
-    spans: &mut Vec<Range<usize>>,
-    found: &mut Diagnostics,
-) {
-    let Some(given) = root.get("controllers") else {
-        return;
-    };
-    let Some(table) = given.table("[controllers]", found) else {
-        return;
-    };
-    for (name, value) in table.all() {
-        if ports.names.iter().any(|port| port == name.value) {
-            let message = format!("`{}` is a port already", name.value);
-            let hint = "a controller is a port, too: give each a name of its own";
-            found.push(Diagnostic::error(name.span, message).hint(hint));
-            continue;
-        }
-        ports.names.push(name.value.to_owned());
-        ports.keys.push(name.span.clone());
-        let Some(table) = value.table("", found) else {
-            continue;
-        };
-        if let Some(spec) = PortSpec::parse_as("controller", &name, table, kinds, found) {
-            ports.specs.push(spec);
-            spans.push(name.span);
-        }
-    }
-}
-
-/// Reports ports that need another port which is missing.
-fn needed(ports: &PortTables, spans: &[Range<usize>], found: &mut Diagnostics) {
-    for (port, span) in ports.specs.iter().zip(spans) {
-        let Some((kind, name)) = port.settings.needs() else {
-            continue;
-        };
-        let is = |other: &PortSpec| other.name == name && other.settings.kind() == kind;
-        if !ports.specs.iter().any(is) {
-            let message = format!(
-                "port `{}` needs {kind} `{name}`, which does not exist",
-                port.name
-            );
-            let hint = format!("describe it in [{kind}s.{name}]");
-            found.push(Diagnostic::error(span.clone(), message).hint(hint));
-        }
-    }
-}
-
-/// Names of tables that are probably meant as `[ports.NAME]`.
-const FOR_PORTS: [&str; 10] = [
-    "port",
-    "interface",
-    "interfaces",
-    "bus",
-    "buses",
-    "channel",
-    "channels",
-    "device",
-    "devices",
-    "can",
-];
-
-/// Returns the ports under a wrong header, so that their other mistakes are found, too.
-fn misnamed_ports<'t>(
-    root: &mut TomlTable<'t>,
-    found: &mut Diagnostics,
-) -> Vec<(SpannedValue<&'t str>, TomlValue<'t>)> {
-    let mut ports = Vec::new();
-    for (key, value) in root.all() {
-        if TABLES.contains(&key.value) {
-            continue;
-        }
-        let mut inside = value.is_table().then(|| value.table("", found)).flatten();
-        let is_port = inside.as_mut().is_some_and(|it| it.get("kind").is_some());
-        if is_port {
-            let hint = |_: &TomlValue<'_>| format!("did you mean [ports.{}]?", key.value);
-            let _ = root.misnamed(key.value, hint, found);
-            ports.push((key, value));
-        } else if FOR_PORTS.contains(&key.value) {
-            let _ = root.misnamed(key.value, port_headers, found);
-            let all = inside.iter().flat_map(TomlTable::all);
-            ports.extend(all.filter(|(_, value)| value.is_table()));
-        }
-    }
-    ports
-}
-
-/// The tables of a gateway file.
-const TABLES: [&str; 4] = ["gateway", "ports", "controllers", "routes"];
-
-/// Returns the headers that a table under a wrong name should have.
-fn port_headers(value: &TomlValue<'_>) -> String {
-    let names: Vec<String> = match value.table("", &mut Diagnostics::new()) {
-        Some(table) => {
-            let all = table.all();
-            let tables = all.iter().filter(|(_, value)| value.is_table());
-            let header = |(name, _): &(SpannedValue<&str>, _)| format!("[ports.{}]", name.value);
-            tables.take(3).map(header).collect()
-        }
-        None => Vec::new(),
-    };
-    match names.as_slice() {
-        [] => "did you mean [ports.NAME]?".to_owned(),
-        names => format!("did you mean {}?", names.join(", ")),
-    }
-}
-
-/// Warns of ports that no route names.
-fn unused(ports: &PortTables, routes: &Routes, found: &mut Diagnostics) {
-    let mut used = vec![false; ports.names.len()];
-    for id in routes
-        .routes
-        .iter()
-        .flat_map(|r| r.from.iter().chain(&r.to))
-    {
-        if let Some(used) = used.get_mut(usize::from(id.0)) {
-            *used = true;
-        }
-    }
-    if found.has_errors() {
-        return;
-    }
-    // Machines and the controller that they share need no route.
-    for (used, port) in used.iter_mut().zip(&ports.specs) {
-        let shared = ports
-            .specs
-            .iter()
-            .filter_map(|other| other.settings.needs());
-        let mut shared = shared.map(|(_, name)| name);
-        *used |= port.settings.needs().is_some() || shared.any(|name| name == port.name);
-    }
-    for ((name, key), _) in ports
-        .names
-        .iter()
-        .zip(&ports.keys)
-        .zip(&used)
-        .filter(|(_, u)| !**u)
-    {
-        let message = format!("no route uses port `{name}`");
-        let hint = format!("add a route, or leave out [ports.{name}]");
-        found.push(Diagnostic::warning(key.clone(), message).hint(hint));
-    }
 }
 
 /// Reports the errors of the routing table, at the route's place.

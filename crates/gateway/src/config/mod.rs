@@ -1,27 +1,35 @@
-//! `gateway.toml` as a whole: `[gateway]`, `[ports.NAME]` and `[[routes]]`.
+//! `gateway.toml` as a whole: `[gateway]`, `[databases.NAME]`, `[ports.NAME]` and `[[routes]]`.
 //!
 //! [`load()`] reports every mistake of a file at once, each with its place, and returns a
 //! [`GatewayConfig`] only if there is none. Errors that the routing table reports when it compiles
 //! are reported here too, at the route's place.
 
+mod carried;
 mod circles;
+mod databases;
 mod load;
 mod options;
 mod passages;
+mod ports;
 mod schema;
 mod sharing;
 
 #[cfg(test)]
 mod tests;
 
-pub use load::{load, readable_options};
+pub(crate) use carried::in_short;
+pub use carried::{CarriedMessages, MessageNames, MissedMessage, NamedId};
+pub use databases::{FileReader, LARGEST_DATABASE};
+pub use load::{LoadResult, load, load_with, readable_options};
 pub use options::{Offload, ProcessOptions};
 pub use schema::{keys, schema};
 
 pub use ::config::LARGEST_FILE;
 use frame::Kind;
 use port::{FramePassage, PortSpec};
+use route::config::NamedDatabase;
 use route::{KernelPort, RouteId, Routes};
+use std::sync::Arc;
 
 /// The maximum number of ports in a file.
 pub const MOST_PORTS: usize = 1024;
@@ -31,6 +39,8 @@ pub const MOST_PORTS: usize = 1024;
 pub struct GatewayConfig {
     /// The ports, in the order of the file: [`route::PortId`] is an index into them.
     pub ports: Vec<PortSpec>,
+    /// The database of each port that names one, by the port's index.
+    pub databases: Vec<Option<Arc<NamedDatabase>>>,
     /// The routes, with the ports resolved.
     pub routes: Routes,
     /// The options that concern the process as a whole.
@@ -78,18 +88,39 @@ impl GatewayConfig {
     /// text ends with a line end.
     #[must_use]
     pub fn describe(&self) -> String {
+        self.described(false)
+    }
+
+    /// Returns the same with the names of all messages, and with each doubtful statement of the
+    /// databases.
+    #[must_use]
+    pub fn describe_all(&self) -> String {
+        self.described(true)
+    }
+
+    fn described(&self, all: bool) -> String {
         let mut text = String::new();
-        for port in &self.ports {
+        if all {
+            text.push_str(&carried::databases(self));
+        }
+        for (port, database) in self.ports.iter().zip(&self.databases) {
             text.push_str("port ");
             text.push_str(&port.describe());
             text.push('\n');
+            if let Some(database) = database {
+                text.push_str(&carried::of_port(port, database));
+            }
         }
         let names = self.port_names();
-        for route in &self.routes.routes {
+        for (route, carried) in self.routes.routes.iter().zip(self.carried()) {
             text.push_str("route ");
             text.push_str(&route::config::describe(route, &names));
             text.push('\n');
+            if let Some(words) = carried.words(all) {
+                text.push_str(&format!("  messages: {words}\n"));
+            }
         }
+        text.push_str(&carried::missed_words(&self.missed(), all));
         text
     }
 }

@@ -1,6 +1,6 @@
 //! A JSON schema of `gateway.toml`, from the keys that its readers declare.
 
-use super::{MOST_PORTS, options};
+use super::{MOST_PORTS, databases, options};
 use config::{KeySpec, ValueShape};
 use port::PortKinds;
 use serde_json::{Map, Value, json};
@@ -20,6 +20,11 @@ pub fn keys(kinds: &PortKinds) -> Vec<KeySpec> {
             "The gateway as a whole.",
         ),
         KeySpec::new(
+            "databases",
+            named(ValueShape::Table(databases::keys())),
+            "Databases of messages, each with a name, by which ports refer to it.",
+        ),
+        KeySpec::new(
             "ports",
             named(kinds.shape()),
             "The attachments to buses, each with a name.",
@@ -30,6 +35,10 @@ pub fn keys(kinds: &PortKinds) -> Vec<KeySpec> {
         let about = "Controllers that virtual machines share; each is a port, too.";
         keys.push(KeySpec::new("controllers", named(shape), about));
     }
+    let shape = ValueShape::Table(route::config::protection_keys());
+    let about =
+        "End-to-end protections of messages, each with a name, by which routes refer to it.";
+    keys.push(KeySpec::new("e2e", named(shape), about));
     let about = "Routes, in the order in which they are tried.";
     keys.push(KeySpec::new("routes", routes, about));
     keys

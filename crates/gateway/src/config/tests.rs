@@ -5,8 +5,10 @@ use port::embedded::BusSettings;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
+/// Loads a file; each database that it names is that of the examples.
 fn load(source: &SourceText) -> Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>> {
-    super::load(source, &PortKinds::standard())
+    let database = include_bytes!("../../../../examples/bound/body.dbc");
+    super::load_with(source, &PortKinds::standard(), &|_| Ok(database.to_vec()))
 }
 
 const SIMPLE: &str = r#"

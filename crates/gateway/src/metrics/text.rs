@@ -182,6 +182,7 @@ mod tests {
                 controller: Some(ControllerRow::default()),
                 ..InterfaceRow::default()
             }],
+            messages: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Running a gateway from `gateway.toml` with the ports of the `port` crate.
 
+use super::beside::files_beside;
 use super::clock::WallClock;
 use super::error::{LoadError, OpenErrors, OverwrittenFile, RunError, StartError};
 use super::halves::Port;
@@ -198,7 +199,8 @@ impl PlanSource for GatewayFiles {
         };
         let source = read(file)?;
         let wrong = |found: Vec<_>| LoadError::Wrong(render(&source, &found, false));
-        let (config, warnings) = config::load(&source, &self.kinds).map_err(wrong)?;
+        let files = files_beside(Some(file));
+        let (config, warnings) = config::load_with(&source, &self.kinds, &files).map_err(wrong)?;
         no_port_overwrites_another(&config.ports)?;
         self.ports.clone_from(&config.ports);
         let mut remarks = Vec::new();

@@ -1,5 +1,7 @@
 //! Routes in words, for clients that query a running gateway.
 
+use crate::config::{CarriedMessages, NamedId, in_short};
+use crate::stats::RouteMessages;
 use offload::DataPath;
 use offload::choose::PathChoice;
 use route::{PortId, Route, Routes};
@@ -18,6 +20,10 @@ pub struct RouteLine {
     pub to: Vec<String>,
     /// Its actions, in words.
     pub words: String,
+    /// The messages that it carries, by the databases of its ports: `1A0 EngineData`. Empty for a
+    /// route that takes any ID.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
     /// The data path in which it runs: `bpf`, `can-gw` or `process`.
     #[serde(default)]
     pub data_path: String,
@@ -55,6 +61,7 @@ impl RouteLine {
             from: route.from.iter().map(name).collect(),
             to: route.to.iter().map(name).collect(),
             words: route::config::describe(route, ports),
+            messages: Vec::new(),
             data_path: DataPath::Process.to_string(),
             because: Vec::new(),
             content: Some(Box::new(Route {
@@ -65,6 +72,21 @@ impl RouteLine {
             })),
         };
         routes.routes.iter().map(line).collect()
+    }
+
+    /// Sets the messages that it carries.
+    pub(super) fn set_messages(&mut self, carried: &CarriedMessages) {
+        if !carried.takes_any {
+            self.messages = carried.named.iter().map(NamedId::to_string).collect();
+        }
+    }
+
+    /// Returns its first messages, for the counters; `None` if it has none.
+    pub(super) fn messages_in_short(&self) -> Option<RouteMessages> {
+        (!self.messages.is_empty()).then(|| RouteMessages {
+            route: self.name.clone(),
+            messages: in_short(&self.messages),
+        })
     }
 
     /// Sets the data path that was chosen for the route.

@@ -6,6 +6,7 @@
 //! (copying counters, taking over a table) is done between two batches. See
 //! docs/decisions/0003-one-worker.md.
 
+mod beside;
 mod changes;
 mod clock;
 mod control;
@@ -33,6 +34,7 @@ mod waiting;
 mod watch;
 mod worker;
 
+pub use beside::files_beside;
 pub use changes::RouteChanges;
 pub use error::{
     KernelError, LoadError, OpenErrors, OverwrittenFile, ReloadError, RoutesError, RunError,

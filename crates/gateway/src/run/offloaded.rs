@@ -103,7 +103,7 @@ pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> Run
         let is_interface = |port: &PortSpec| port.settings.interface().is_some();
         let interfaces = config.ports.iter().any(is_interface);
         return RunPlan {
-            lines: RouteLine::all(&config.routes, &names),
+            lines: route_lines(&config),
             kernel: interfaces.then_some(kernel),
             ports: names.into_iter().zip(config.ports).collect(),
             routes: config.routes,
@@ -114,6 +114,15 @@ pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> Run
     plan_with(config, choices, instance, persist)
 }
 
+/// Returns the lines of all routes, with the messages that they carry.
+fn route_lines(config: &GatewayConfig) -> Vec<RouteLine> {
+    let mut lines = RouteLine::all(&config.routes, &config.port_names());
+    for (line, carried) in lines.iter_mut().zip(config.carried()) {
+        line.set_messages(&carried);
+    }
+    lines
+}
+
 /// Splits the configuration by the data paths of its routes.
 pub(super) fn plan_with(
     config: GatewayConfig,
@@ -122,7 +131,7 @@ pub(super) fn plan_with(
     persist: bool,
 ) -> RunPlan<PortSpec> {
     let names = config.port_names();
-    let mut lines = RouteLine::all(&config.routes, &names);
+    let mut lines = route_lines(&config);
     for (line, choice) in lines.iter_mut().zip(&choices) {
         line.set_data_path(choice);
     }

@@ -240,6 +240,11 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
             process,
             uptime_ns: u64::try_from(self.worker.clock.running().as_nanos()).unwrap_or(u64::MAX),
             kernel: self.kernel.counts().map_err(StatsError::Kernel)?,
+            messages: self
+                .lines()
+                .iter()
+                .filter_map(RouteLine::messages_in_short)
+                .collect(),
         })
     }
 

@@ -168,6 +168,7 @@ pub(super) fn supervise_by<S: PlanSource>(
         process,
         uptime_ns: u64::try_from(clock.running().as_nanos()).unwrap_or(u64::MAX),
         kernel: Vec::new(),
+        messages: Vec::new(),
     };
     let mut remarks = engine.remarks();
     match kernel.counts() {

@@ -24,6 +24,7 @@ pub(crate) const LOG: FormatSpec = FormatSpec {
         endings: &[".log", ".txt"],
         help: "candump's log format",
         omissions: "fractions of a microsecond, unless `--nanoseconds` writes nine digits",
+        has_messages: true,
         create: |options| Ok(Box::new(write::TextWriter::new(options.nanos))),
         shortfalls: write::shortfalls,
         ..FormatWriting::APPENDED

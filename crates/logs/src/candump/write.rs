@@ -6,6 +6,7 @@ use crate::shortfall::{FileContext, Shortfall, applying, is_strange};
 use crate::write::{FrameEntry, FrameWriter, LossEntry};
 use frame::text::Direction;
 use frame::{CanId, FrameRef, Kind, Nanos, flags};
+use signals::DecodedFrame;
 use std::io::Write as _;
 
 /// Two hex digits for each byte.
@@ -78,6 +79,12 @@ impl FrameWriter for TextWriter {
         }
         out.push(b'\n');
         true
+    }
+
+    /// Adds a comment, which can-utils and cangate pass over.
+    fn message(&mut self, decoded: &DecodedFrame<'_>, out: &mut Vec<u8>) {
+        // Writing to memory cannot fail.
+        let _ = writeln!(out, "# {decoded}");
     }
 
     fn loss(&mut self, loss: &LossEntry<'_>, out: &mut Vec<u8>) {

@@ -21,6 +21,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
         flush_every: Duration::from_secs(10),
         is_packed: true,
         has_losses: true,
+        has_messages: true,
         is_built: cfg!(feature = "parquet"),
         create,
         // Stamps are signed numbers of 64 bits.
@@ -32,8 +33,8 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 };
 
 #[cfg(feature = "parquet")]
-fn create(_: WriteOptions) -> Result<Box<dyn FrameWriter>, WriteError> {
-    Ok(Box::new(write::FrameTable::new()?))
+fn create(options: WriteOptions) -> Result<Box<dyn FrameWriter>, WriteError> {
+    Ok(Box::new(write::FrameTable::new(options.messages)?))
 }
 
 #[cfg(not(feature = "parquet"))]

@@ -4,6 +4,8 @@
 //! the next row group overwrites the footer: so the file can be read whenever no write is in
 //! progress.
 
+mod messages;
+
 use crate::write::{FrameEntry, FrameWriter, LossEntry, WriteError};
 use ::parquet::basic::Compression;
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -17,9 +19,11 @@ use ::parquet::schema::parser::parse_message_type;
 use bytes::Bytes;
 use frame::Kind;
 use frame::text::Direction;
+use messages::MessageColumns;
+use signals::DecodedFrame;
 use std::sync::Arc;
 
-/// The columns, in the order in which they are written.
+/// The columns, in the order in which they are written; without the end.
 const SCHEMA: &str = "message capture {
     required int64 time (TIMESTAMP(NANOS,true));
     required binary interface (STRING);
@@ -37,17 +41,33 @@ const SCHEMA: &str = "message capture {
     required int32 af (INTEGER(32,false));
     required binary data;
     required int64 lost_before (INTEGER(64,false));
-}";
+";
+
+/// The columns of messages: the name, and the physical values of the signals by their names.
+const MESSAGE_SCHEMA: &str = "
+    optional binary message (STRING);
+    optional group signals (MAP) {
+        repeated group key_value {
+            required binary key (STRING);
+            required double value;
+        }
+    }
+";
 
 /// Number of rows of a full row group.
 const GROUP: usize = 1 << 16;
 /// Number of payload bytes of a full row group.
 const MOST_BYTES: usize = 1 << 22;
 
+/// Number of values of signals of a full row group.
+const MOST_VALUES: usize = 1 << 19;
+
 /// Collects rows and writes them.
 pub(crate) struct FrameTable {
     writer: SerializedFileWriter<Vec<u8>>,
     rows: TableRows,
+    /// The columns of messages, if the file has them.
+    messages: Option<MessageColumns>,
     /// The names of the interfaces, by their numbers.
     names: Vec<Option<ByteArray>>,
     /// Frames lost since the last frame.
@@ -82,14 +102,16 @@ struct TableRows {
 }
 
 impl FrameTable {
-    pub(crate) fn new() -> Result<Self, WriteError> {
-        Self::begun().map_err(|error| WriteError::new(error.to_string()))
+    /// Creates a writer of files with the columns of messages, or without them.
+    pub(crate) fn new(messages: bool) -> Result<Self, WriteError> {
+        Self::begun(messages).map_err(|error| WriteError::new(error.to_string()))
     }
 
-    fn begun() -> Result<Self, ParquetError> {
+    fn begun(messages: bool) -> Result<Self, ParquetError> {
         Ok(Self {
-            writer: writer()?,
+            writer: writer(messages)?,
             rows: TableRows::default(),
+            messages: messages.then(MessageColumns::default),
             names: Vec::new(),
             gap: 0,
             lost: 0,
@@ -124,8 +146,11 @@ impl FrameTable {
         }
         if !self.rows.time.is_empty() {
             let group = self.writer.next_row_group()?;
-            let done = self.rows.write(group, &self.names);
+            let done = self.rows.write(group, &self.names, self.messages.as_ref());
             self.rows.clear();
+            if let Some(messages) = &mut self.messages {
+                messages.clear();
+            }
             done?;
         }
         self.writer.flush().map_err(ParquetError::from)?;
@@ -138,7 +163,7 @@ impl FrameWriter for FrameTable {
     /// Starts a file: rows that were collected and not written are discarded.
     fn begin(&mut self, _: &mut Vec<u8>) {
         let (gap, names) = (self.gap, std::mem::take(&mut self.names));
-        match Self::begun() {
+        match Self::begun(self.messages.is_some()) {
             Ok(new) => *self = Self { gap, names, ..new },
             Err(error) => self.broken = Some(error),
         }
@@ -175,7 +200,16 @@ impl FrameWriter for FrameTable {
         rows.ends.push(rows.data.len());
         rows.lost_before
             .push(std::mem::take(&mut self.gap).cast_signed());
+        if let Some(messages) = &mut self.messages {
+            messages.begin_row();
+        }
         true
+    }
+
+    fn message(&mut self, decoded: &DecodedFrame<'_>, _: &mut Vec<u8>) {
+        if let Some(messages) = &mut self.messages {
+            messages.set(decoded);
+        }
     }
 
     fn loss(&mut self, loss: &LossEntry<'_>, _: &mut Vec<u8>) {
@@ -185,7 +219,8 @@ impl FrameWriter for FrameTable {
 
     /// Returns whether a row group is full.
     fn is_full(&self, _: &[u8]) -> bool {
-        self.rows.time.len() >= GROUP || self.rows.data.len() >= MOST_BYTES
+        let values = self.messages.as_ref().map_or(0, MessageColumns::values);
+        self.rows.time.len() >= GROUP || self.rows.data.len() >= MOST_BYTES || values >= MOST_VALUES
     }
 
     fn flush(&mut self, out: &mut Vec<u8>) -> Result<Vec<u8>, WriteError> {
@@ -198,8 +233,9 @@ impl FrameWriter for FrameTable {
     }
 }
 
-fn writer() -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
+fn writer(messages: bool) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
+    let more = if messages { MESSAGE_SCHEMA } else { "" };
+    let schema = Arc::new(parse_message_type(&format!("{SCHEMA}{more}}}"))?);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::Chunk)
@@ -217,6 +253,7 @@ impl TableRows {
         &self,
         group: SerializedRowGroupWriter<'_, Vec<u8>>,
         names: &[Option<ByteArray>],
+        messages: Option<&MessageColumns>,
     ) -> Result<(), ParquetError> {
         let unknown = ByteArray::from("?");
         let interfaces = self.interface.iter().map(|place| {
@@ -259,39 +296,53 @@ impl TableRows {
         columns.put::<Int32Type>(&self.af)?;
         columns.put::<ByteArrayType>(&data.collect::<Vec<_>>())?;
         columns.put::<Int64Type>(&self.lost_before)?;
+        if let Some(messages) = messages {
+            messages.write(&mut columns)?;
+        }
         columns.0.close()?;
         Ok(())
     }
 }
 
 /// Writes columns one after the other, in the schema's order.
-struct ColumnWriter<'a>(SerializedRowGroupWriter<'a, Vec<u8>>);
+pub(super) struct ColumnWriter<'a>(SerializedRowGroupWriter<'a, Vec<u8>>);
 
 impl ColumnWriter<'_> {
     fn put<T: DataType>(&mut self, values: &[T::T]) -> Result<(), ParquetError> {
-        self.write::<T>(values, None)
+        self.write::<T>(values, None, None)
     }
 
     /// Writes a column in which some rows have no value.
-    fn put_known<T: DataType>(
+    pub(super) fn put_known<T: DataType>(
         &mut self,
         values: &[T::T],
         known: &[i16],
     ) -> Result<(), ParquetError> {
-        self.write::<T>(values, Some(known))
+        self.write::<T>(values, Some(known), None)
+    }
+
+    /// Writes a column of a list, by its definition and repetition levels.
+    pub(super) fn put_listed<T: DataType>(
+        &mut self,
+        values: &[T::T],
+        definition: &[i16],
+        repetition: &[i16],
+    ) -> Result<(), ParquetError> {
+        self.write::<T>(values, Some(definition), Some(repetition))
     }
 
     fn write<T: DataType>(
         &mut self,
         values: &[T::T],
         known: Option<&[i16]>,
+        repeated: Option<&[i16]>,
     ) -> Result<(), ParquetError> {
         let Some(mut column) = self.0.next_column()? else {
             return Err(ParquetError::General(
                 "more columns than the schema has".into(),
             ));
         };
-        column.typed::<T>().write_batch(values, known, None)?;
+        column.typed::<T>().write_batch(values, known, repeated)?;
         column.close()
     }
 }

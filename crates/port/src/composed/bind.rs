@@ -94,7 +94,7 @@ pub(super) fn bind(
 ) -> Option<ComposedSettings> {
     let own = unbound.database.as_ref()?;
     // An unknown name is reported where the port's `database` is read.
-    let own_messages = *databases.get(own.value.as_str())?;
+    let (_, own_messages) = databases.find(&own.value)?;
     let mut binder = Binder {
         databases,
         own: own.value.as_str(),
@@ -119,15 +119,15 @@ pub(super) fn bind(
 type SetSignal = (usize, Range<usize>);
 
 /// The messages that are read, while they are collected.
-struct Binder<'d> {
-    databases: &'d DatabasesByName<'d>,
-    own: &'d str,
+struct Binder<'b, 'd> {
+    databases: &'b DatabasesByName<'d>,
+    own: &'b str,
     inputs: Vec<InputMessage>,
     /// For each input its database and message, and for each of its signals the index.
     keys: Vec<(&'d str, &'d str, Vec<usize>)>,
 }
 
-impl<'d> Binder<'d> {
+impl<'d> Binder<'_, 'd> {
     fn message(
         &mut self,
         spec: &MakeSpec,
@@ -308,9 +308,9 @@ impl<'d> Binder<'d> {
                 return None;
             }
         };
-        let Some((name, messages)) = self.databases.get_key_value(database) else {
+        let Some((name, messages)) = self.databases.find(database) else {
             let text = format!("there is no database `{database}`");
-            let hint = did_you_mean(database, self.databases.keys().copied());
+            let hint = did_you_mean(database, self.databases.names());
             found.push(Diagnostic::error(from.span.clone(), text).hint(hint));
             return None;
         };
@@ -319,7 +319,7 @@ impl<'d> Binder<'d> {
             value: signal.to_owned(),
             span: from.span.clone(),
         };
-        Some((*name, message, find_signal(message, &signal, found)?))
+        Some((name, message, find_signal(message, &signal, found)?))
     }
 
     /// Returns the place of a source among those that are read, and adds it if it is new.

@@ -1,9 +1,10 @@
 use super::ComposedPorts;
-use crate::{Halves, OutgoingFrame, PortKind, PortOpener, PortSettings, TransmitRefusal};
+use crate::{
+    DatabasesByName, Halves, OutgoingFrame, PortKind, PortOpener, PortSettings, TransmitRefusal,
+};
 use config::{Diagnostics, SourceText, TomlDocument};
 use frame::{Frame, Nanos};
 use signals::MessageDatabase;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const MS: Nanos = 1_000_000;
@@ -44,7 +45,7 @@ fn read(lines: &str) -> (Option<Arc<dyn PortSettings>>, Vec<String>) {
     let unbound = ComposedPorts.parse("made", &mut root, &mut found);
     root.finish(&mut found);
     let (body, dash) = (database(BODY), database(DASH));
-    let databases = BTreeMap::from([("body", &body), ("dash", &dash)]);
+    let databases = DatabasesByName::new([("body", &body), ("dash", &dash)]);
     let bound = unbound.bind(&databases, &mut found);
     for diagnostic in found.list() {
         let span = &diagnostic.span;

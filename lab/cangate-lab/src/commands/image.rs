@@ -5,11 +5,14 @@ use console::Failure;
 use console::input::read_source;
 use console::output;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Image, color: bool) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
-    let (config, warnings) = gateway::config::load(&source, &port::PortKinds::standard())
+    let file = Some(&*args.file).filter(|file| *file != Path::new("-"));
+    let files = gateway::run::files_beside(file);
+    let kinds = port::PortKinds::standard();
+    let (config, warnings) = gateway::config::load_with(&source, &kinds, &files)
         .map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))?;
     eprint!("{}", config::render(&source, &warnings, color));
     let plan = image::plan(&source, &config)

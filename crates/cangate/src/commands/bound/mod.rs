@@ -110,12 +110,14 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         output::folder(report)?;
     }
     let delay = GatewayDelay::from_options(args)?;
-    let gateway = args.gateway.as_ref().map(|file| read_source(file));
-    let gateway = gateway.transpose()?;
+    let gateway = match &args.gateway {
+        Some(file) => Some((file, read_source(file)?)),
+        None => None,
+    };
     let connected = match &gateway {
         None => routes::alone(set),
-        Some(source) => {
-            let (config, warnings) = load_config(source, color)?;
+        Some((file, source)) => {
+            let (config, warnings) = load_config(source, file, color)?;
             eprint!("{warnings}");
             routes::connect(set, &config, delay.or_none())?
         }
@@ -166,7 +168,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             margin: margin.as_ref(),
             checked: checked.as_ref(),
             set: &source,
-            gateway: gateway.as_ref(),
+            gateway: gateway.as_ref().map(|(_, source)| source),
         };
         let written = page::write(report, args, &shown)?;
         if !args.json {

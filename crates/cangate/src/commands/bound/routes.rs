@@ -7,7 +7,7 @@ use analysis::{
 };
 use console::Failure;
 use frame::{FrameRef, Kind, Nanos, wire};
-use gateway::config::GatewayConfig;
+use gateway::config::{GatewayConfig, MessageNames};
 use port::PortSpec;
 use port::embedded::BusSettings;
 use route::{
@@ -74,6 +74,16 @@ pub(super) fn connect(
              bus that it names, another one on that of [nodes.PORT], or of its own name",
         ));
     }
+    let names: Vec<MessageNames<'_>> = (0_u16..)
+        .zip(&config.ports)
+        .map(|(port, _)| config.message_names(PortId(port)))
+        .collect();
+    for (attached, names) in ports.iter().zip(&names) {
+        let Some(attached) = attached else { continue };
+        for message in &mut all.network.buses[attached.bus].messages {
+            name(message, None, names);
+        }
+    }
     let tables = RoutingTables::new(&config.routes, config.ports.len())?;
     let buses = 0..all.network.buses.len();
     let mut waiting: Vec<MessagePlace> = buses
@@ -93,14 +103,31 @@ pub(super) fn connect(
             debug_assert_eq!(attached.bus, place.bus);
             for sent in tables.follow(&message.shape, PortId(port))? {
                 let to = ports.get(usize::from(sent.to.0)).copied().flatten();
-                let name = config.routes.routes.get(sent.route.0 as usize);
-                let name = name.map_or_else(String::new, |route| route.name.clone());
+                let route = config.routes.routes.get(sent.route.0 as usize);
+                let route = route.map_or_else(String::new, |route| route.name.clone());
                 let Some(to) = to else { continue };
-                waiting.extend(add(&mut all, place, &message, to, &sent, name, delay)?);
+                let added = add(&mut all, place, &message, to, &sent, route, delay)?;
+                if let (Some(added), Some(names)) = (added, names.get(usize::from(sent.to.0))) {
+                    let bus = &mut all.network.buses[added.bus];
+                    name(&mut bus.messages[added.message], Some(&message), names);
+                }
+                waiting.extend(added);
             }
         }
     }
     Ok(all)
+}
+
+/// Gives a message the name that the database of its bus has for it, if it has no name of its own.
+/// `before`: the message from which a gateway made it; with another ID, it is another message.
+fn name(message: &mut Message, before: Option<&Message>, names: &MessageNames<'_>) {
+    let id = message.shape.header().id();
+    let is_other = before.is_some_and(|before| before.shape.header().id() != id);
+    if (message.name.is_empty() || is_other)
+        && let Some(found) = names.find(id)
+    {
+        found.clone_into(&mut message.name);
+    }
 }
 
 /// Puts a port's node on its bus.

@@ -13,6 +13,7 @@ use frame::Nanos;
 use offload::with_causes;
 use report::file_name;
 use std::io::Write;
+use std::path::Path;
 
 pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
     let input = match &args.log {
@@ -28,7 +29,9 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
         Some(path) => read_source(path)?,
         None => input.gateway_file(),
     };
-    let (config, _) = load_config(&source, color)?;
+    // The built-in file names no other files.
+    let file = args.config.as_deref().unwrap_or(Path::new("-"));
+    let (config, _) = load_config(&source, file, color)?;
     let command = command_line(args);
     let options = DemoOptions {
         input,

@@ -181,7 +181,8 @@ impl TopApp {
     /// Returns the routes that pass the filter, in the selected order.
     pub(super) fn routes(&self) -> Vec<&RouteRate> {
         let all = self.rates.iter().flat_map(|rates| &rates.routes);
-        let mut all: Vec<_> = all.filter(|row| self.passes(&row.name)).collect();
+        let passes = |row: &&RouteRate| self.passes(&row.name) || self.passes(&row.messages);
+        let mut all: Vec<_> = all.filter(passes).collect();
         match self.sort {
             SortColumn::File => {}
             SortColumn::Name => all.sort_by(|a, b| a.name.cmp(&b.name)),

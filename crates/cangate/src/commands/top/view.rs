@@ -74,7 +74,7 @@ fn places(area: Rect, ports: usize, routes: usize) -> (Rect, Rect) {
 const HELP: &str = "\
 s         sort by the next column: file, name, in, out, errors and stopped, lost
 r         reverse the order
-/         filter by name; Enter: done, Esc: clear the filter
+/         filter by name or message; Enter: done, Esc: clear the filter
 p         pause the screen; the gateway continues
 Tab       switch to the other table: ▸ marks the one that scrolls
 ↑ ↓       scroll by one row; PageUp, PageDown: by ten; Home: to the first row
@@ -290,6 +290,16 @@ fn port_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
     )
 }
 
+/// Returns the name of a route, and its messages as far as there is room.
+fn route_name(route: &RouteRate) -> Line<'static> {
+    let mut line = Line::from(route.name.clone());
+    if !route.messages.is_empty() {
+        let dim = Style::new().add_modifier(Modifier::DIM);
+        line.push_span(Span::styled(format!("  {}", route.messages), dim));
+    }
+    line
+}
+
 fn route_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
     let head = [
         ("ROUTE", Some(SortColumn::Name)),
@@ -301,7 +311,7 @@ fn route_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
     ];
     let rows = app.routes().into_iter().skip(app.first[1]).map(|route| {
         vec![
-            Cell::from(route.name.clone()),
+            Cell::from(route_name(route)),
             Cell::from(route.by.clone()),
             rate(route.taken),
             rate(route.sent),

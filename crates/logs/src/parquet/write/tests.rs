@@ -12,7 +12,7 @@ fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
         "123##1AABB",
         "20000080#0011223344556677",
     ];
-    let mut table = FrameTable::new().unwrap();
+    let mut table = FrameTable::new(false).unwrap();
     table.begin(&mut Vec::new());
     let mut body = Vec::new();
     for (round, whole) in [4_i64, 8].into_iter().enumerate() {
@@ -66,4 +66,60 @@ fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
         assert_eq!(remote.get_uint(4).unwrap(), 0x1234_5678);
         assert!(remote.get_bytes(14).unwrap().data().is_empty());
     }
+}
+
+/// Frames with messages, one without, and one whose payload has no signal; over two row groups.
+#[test]
+fn messages_and_their_signals_are_columns() {
+    let text = "BU_: A\nBO_ 291 M: 8 A\n SG_ S : 0|8@1- (0.5,0) [0|0] \"\" A\n \
+        SG_ T : 8|8@1+ (1,0) [0|0] \"\" A\n";
+    let database = signals::dbc::read(text.as_bytes()).unwrap();
+    let message = &database.messages[0];
+    let frames = ["123#FF02", "124#FF", "123#", "123#02"];
+    let mut table = FrameTable::new(true).unwrap();
+    table.begin(&mut Vec::new());
+    let mut body = Vec::new();
+    let mut footer = Vec::new();
+    for group in frames.chunks(3) {
+        for text in group {
+            let mut buf = frame::FrameBuf::new();
+            frame::text::parse_frame(text.as_bytes(), &mut buf).unwrap();
+            let frame = buf.view();
+            let entry = FrameEntry {
+                stamp: 0,
+                interface: 0,
+                name: "can0",
+                direction: None,
+                frame,
+            };
+            assert!(table.frame(&entry, &mut body));
+            if frame.id() == message.id {
+                let payload = frame.data();
+                table.message(&DecodedFrame { message, payload }, &mut body);
+            }
+        }
+        footer = table.flush(&mut body).unwrap();
+    }
+    let reader = SerializedFileReader::new(Bytes::from([body, footer].concat())).unwrap();
+    let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+    let rows: Vec<_> = rows
+        .map(|row| {
+            let message = row.get_string(16).cloned().ok();
+            let signals = row
+                .get_map(17)
+                .ok()
+                .map(|map| format!("{:?}", map.entries()));
+            (message, signals)
+        })
+        .collect();
+    let named = |signals: &str| (Some("M".to_owned()), Some(signals.to_owned()));
+    assert_eq!(
+        rows,
+        [
+            named("[(Str(\"S\"), Double(-0.5)), (Str(\"T\"), Double(2.0))]"),
+            (None, None),
+            named("[]"),
+            named("[(Str(\"S\"), Double(1.0))]"),
+        ]
+    );
 }

@@ -26,6 +26,7 @@ fn route(name: &str, by: &str, taken: Option<f64>) -> RouteRate {
     RouteRate {
         name: name.into(),
         by: by.into(),
+        messages: String::new(),
         taken,
         sent: taken,
         stopped: Some(2.0),
@@ -133,6 +134,30 @@ fn rows_are_sorted_and_filtered() {
     assert!(press(&mut app, "q"));
     let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     assert!(app.press(control_c));
+}
+
+#[test]
+fn routes_have_their_messages_as_far_as_there_is_room() {
+    let mut app = app();
+    let mut named = rates();
+    named.routes[1].messages = "3A0 DoorState, 3A1 DoorLocked".into();
+    assert!(app.handle_rates(named));
+    let wide = screen(&mut app, 100, 14);
+    assert!(
+        wide.contains("\ndoors  3A0 DoorState, 3A1 DoorLocked  "),
+        "{wide}"
+    );
+    let narrow = screen(&mut app, 80, 14);
+    assert!(
+        narrow.contains("\ndoors  3A0 DoorState, 3A1   can-gw"),
+        "{narrow}"
+    );
+    press(&mut app, "/locked\n");
+    let found = screen(&mut app, 100, 14);
+    assert!(
+        found.contains("doors") && !found.contains("wheel speeds"),
+        "{found}"
+    );
 }
 
 #[test]

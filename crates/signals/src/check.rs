@@ -1,0 +1,280 @@
+//! Definitions of a database that contradict one another, or that no frame can follow.
+
+use crate::decimal::Decimal;
+use crate::field::ByteOrder;
+use crate::message::{DatabaseWarning, MessageDatabase, MessageDefinition};
+use crate::signal::{PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+/// The number of words of 64 bits in the longest payload in which bits are compared: FD's.
+const WORDS: usize = frame::dlc::FD_MAX / 8;
+
+/// The maximum number of signals in a message that are compared with each other.
+const MOST_COMPARED: usize = 1024;
+
+impl MessageDatabase {
+    /// Returns the statements that the reader took in a doubtful way, and the messages that it left
+    /// out, in the order of the file.
+    #[must_use]
+    pub fn doubtful(&self) -> Vec<DatabaseWarning> {
+        let left_out = self.impossible.iter().map(|message| DatabaseWarning {
+            line: message.error.line,
+            problem: format!(
+                "{}: {}; it is left out",
+                message.name, message.error.problem
+            ),
+        });
+        let mut all: Vec<DatabaseWarning> = left_out.chain(self.warnings.iter().cloned()).collect();
+        all.sort_by_key(|warning| warning.line);
+        all
+    }
+
+    /// Returns the contradictions in the definitions, in the order of the file: IDs and names of
+    /// several messages, ranges that the bits of a signal cannot have, signals that share bits.
+    #[must_use]
+    pub fn check(&self) -> Vec<DatabaseWarning> {
+        let mut all = Vec::new();
+        let (mut ids, mut names) = (BTreeMap::new(), BTreeMap::new());
+        for message in &self.messages {
+            let mut add = |line, problem: String| all.push(DatabaseWarning { line, problem });
+            if let Some(first) = ids.insert(message.id.raw(), message) {
+                ids.insert(message.id.raw(), first);
+                let (id, name, line) = (message.id, &first.name, first.line);
+                let problem = format!(
+                    "message {}: {name} in line {line} has the ID {id}, too; frames count as {name}",
+                    message.name
+                );
+                add(message.line, problem);
+            }
+            if let Some(first) = names.insert(message.name.as_str(), message) {
+                names.insert(message.name.as_str(), first);
+                let problem = format!(
+                    "message {}: the one in line {} has this name, too",
+                    message.name, first.line
+                );
+                add(message.line, problem);
+            }
+            check_signals(message, &mut add);
+        }
+        all.sort_by_key(|warning| warning.line);
+        all
+    }
+}
+
+fn check_signals(message: &MessageDefinition, add: &mut impl FnMut(usize, String)) {
+    let mut names = BTreeMap::new();
+    for signal in &message.signals {
+        let place = format!("signal {} of {}", signal.name, message.name);
+        if let Some(first) = names.insert(signal.name.as_str(), signal.line) {
+            let problem = format!("{place}: the one in line {first} has this name, too");
+            add(signal.line, problem);
+        }
+        for problem in range_problems(signal) {
+            add(signal.line, format!("{place}: {problem}"));
+        }
+    }
+    if message.signals.len() > MOST_COMPARED {
+        let problem = format!(
+            "message {}: it has more than {MOST_COMPARED} signals; whether they share bits is not checked",
+            message.name
+        );
+        add(message.line, problem);
+        return;
+    }
+    let bits: Vec<[u64; WORDS]> = message.signals.iter().map(occupied).collect();
+    for (at, (signal, own)) in message.signals.iter().zip(&bits).enumerate() {
+        let mut before = bits.iter().take(at).enumerate();
+        let shared = before.find(|(other, bits)| {
+            own.iter().zip(*bits).any(|(a, b)| a & b != 0) && can_be_together(message, at, *other)
+        });
+        if let Some(other) = shared.and_then(|(other, _)| message.signals.get(other)) {
+            let problem = format!(
+                "signal {} of {}: it shares bits with {}",
+                signal.name, message.name, other.name
+            );
+            add(signal.line, problem);
+        }
+    }
+}
+
+/// Returns the contradictions between the stated range and the bits of a signal.
+fn range_problems(signal: &SignalDefinition) -> Vec<String> {
+    let (min, max) = signal.range;
+    let mut all = Vec::new();
+    if min.is_zero() && max.is_zero() {
+        return all;
+    }
+    if compare(min, max) == Ordering::Greater {
+        all.push(format!("its minimum {min} is above its maximum {max}"));
+        return all;
+    }
+    let Some((lowest, highest)) = reach(signal) else {
+        return all;
+    };
+    let bits = signal.layout.bits;
+    if compare(max, highest) == Ordering::Greater {
+        all.push(format!(
+            "its maximum {max} is above {highest}, the highest value that its {bits} bits can have"
+        ));
+    }
+    if compare(min, lowest) == Ordering::Less {
+        all.push(format!(
+            "its minimum {min} is below {lowest}, the lowest value that its {bits} bits can have"
+        ));
+    }
+    all
+}
+
+/// Returns the lowest and the highest physical value of an integer; `None` for a float, and for
+/// values with too many digits.
+fn reach(signal: &SignalDefinition) -> Option<(Decimal, Decimal)> {
+    let unused = 64 - u32::from(signal.layout.bits);
+    let (low, high) = match signal.kind {
+        SignalKind::Unsigned => (
+            RawValue::Unsigned(0),
+            RawValue::Unsigned(u64::MAX >> unused),
+        ),
+        SignalKind::Signed => (
+            RawValue::Signed(i64::MIN >> unused),
+            RawValue::Signed(i64::MAX >> unused),
+        ),
+        SignalKind::Float32 | SignalKind::Float64 => return None,
+    };
+    let exact = |raw| match signal.physical(raw) {
+        PhysicalValue::Exact(value) => Some(value),
+        PhysicalValue::Float(_) => None,
+    };
+    let (low, high) = (exact(low)?, exact(high)?);
+    Some(match compare(low, high) {
+        Ordering::Greater => (high, low),
+        _ => (low, high),
+    })
+}
+
+/// Compares two numbers; numbers whose difference has too many digits, as floating-point numbers.
+fn compare(a: Decimal, b: Decimal) -> Ordering {
+    let minus = Decimal::new(-1, 0);
+    let difference = b.checked_mul(minus).and_then(|b| a.checked_add(b));
+    match difference {
+        Some(difference) => difference.to_f64().total_cmp(&0.0),
+        None => a.to_f64().total_cmp(&b.to_f64()),
+    }
+}
+
+/// Returns the bits of a payload that a signal has, by their numbers in [`FieldLayout`] as Intel
+/// counts them.
+///
+/// [`FieldLayout`]: crate::FieldLayout
+fn occupied(signal: &SignalDefinition) -> [u64; WORDS] {
+    let mut words = [0; WORDS];
+    let layout = signal.layout;
+    let (byte, bit) = (usize::from(layout.start / 8), usize::from(layout.start % 8));
+    for step in 0..usize::from(layout.bits) {
+        let at = match layout.order {
+            ByteOrder::Intel => 8 * byte + bit + step,
+            // Bits of a byte from the highest to the lowest, then those of the next byte.
+            ByteOrder::Motorola => {
+                let from_first = 7 - bit + step;
+                8 * (byte + from_first / 8) + 7 - from_first % 8
+            }
+        };
+        if let Some(word) = words.get_mut(at / 64) {
+            *word |= 1 << (at % 64);
+        }
+    }
+    words
+}
+
+/// Returns whether one frame can contain both signals: the values of a multiplexer switch that
+/// both depend on do not exclude each other.
+fn can_be_together(message: &MessageDefinition, a: usize, b: usize) -> bool {
+    let switches = |mut at: usize| {
+        let mut all = Vec::new();
+        // Readers of databases refuse circles of switches.
+        while let Some(SignalPresence::Switched { switch, values }) =
+            message.signals.get(at).map(|signal| &signal.presence)
+        {
+            all.push((*switch, values));
+            at = *switch;
+        }
+        all
+    };
+    let others = switches(b);
+    switches(a).iter().all(|(switch, values)| {
+        let same = others.iter().filter(|(other, _)| other == switch);
+        same.into_iter().all(|(_, other)| {
+            let mut pairs = values
+                .iter()
+                .flat_map(|one| other.iter().map(move |two| (one, two)));
+            pairs.any(|(one, two)| one.start() <= two.end() && two.start() <= one.end())
+        })
+    })
+}
+
+#[cfg(feature = "dbc")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        let database = crate::dbc::read(text.as_bytes()).unwrap();
+        let line = |warning: &DatabaseWarning| format!("{}: {}", warning.line, warning.problem);
+        database.check().iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_clean_database_has_no_contradictions() {
+        let text = "BU_: A\nBO_ 256 M: 8 A\n SG_ S M : 0|8@1+ (1,0) [0|255] \"\" A\n \
+            SG_ A0 m0 : 8|16@1- (0.5,0) [-16384|16383.5] \"\" A\n \
+            SG_ A1 m1 : 8|16@1+ (-0.5,10) [0|0] \"\" A\n \
+            SG_ B : 31|8@0+ (1,0) [1|200] \"\" A\n";
+        assert_eq!(found(text), [""; 0]);
+    }
+
+    #[test]
+    fn each_contradiction_has_its_line() {
+        let text = "BU_: A\nBO_ 256 M: 8 A\n SG_ S : 0|8@1+ (0.5,-10) [-10|300] \"\" A\n \
+            SG_ T : 15|4@0- (1,0) [-9|7] \"\" A\n SG_ U : 12|4@1+ (1,0) [5|4] \"\" A\n \
+            SG_ V : 32|4@1+ (-1,0) [-15|1] \"\" A\nBO_ 256 N: 8 A\nBO_ 257 M: 8 A\n";
+        assert_eq!(
+            found(text),
+            [
+                "3: signal S of M: its maximum 300 is above 117.5, the highest value that its 8 bits can have",
+                "4: signal T of M: its minimum -9 is below -8, the lowest value that its 4 bits can have",
+                "5: signal U of M: its minimum 5 is above its maximum 4",
+                "5: signal U of M: it shares bits with T",
+                "6: signal V of M: its maximum 1 is above 0, the highest value that its 4 bits can have",
+                "7: message N: M in line 2 has the ID 100, too; frames count as M",
+                "8: message M: the one in line 2 has this name, too",
+            ]
+        );
+    }
+
+    #[test]
+    fn signals_of_other_switch_values_share_bits_rightly() {
+        let text = "BU_: A\nBO_ 256 M: 8 A\n SG_ S M : 0|8@1+ (1,0) [0|0] \"\" A\n \
+            SG_ A0 m0 : 8|16@1+ (1,0) [0|0] \"\" A\n SG_ A1 m1 : 8|16@1+ (1,0) [0|0] \"\" A\n \
+            SG_ A2 m1 : 16|8@1+ (1,0) [0|0] \"\" A\n SG_ C : 15|1@1+ (1,0) [0|0] \"\" A\n";
+        assert_eq!(
+            found(text),
+            [
+                "6: signal A2 of M: it shares bits with A1",
+                "7: signal C of M: it shares bits with A0",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_reader_left_out_is_doubtful() {
+        let text = "BU_: A\nBO_ 2952790016 Big: 8 A\nBO_ 4660 Long: 8 A\n";
+        let database = crate::dbc::read(text.as_bytes()).unwrap();
+        let all = database.doubtful();
+        assert_eq!(all.iter().map(|one| one.line).collect::<Vec<_>>(), [2, 3]);
+        assert!(all[0].problem.starts_with("Big: "), "{all:?}");
+        assert!(all[0].problem.ends_with("; it is left out"), "{all:?}");
+    }
+}
