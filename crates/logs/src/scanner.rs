@@ -149,8 +149,9 @@ impl LogScanner {
         }
     }
 
-    /// Returns sentences for a user on everything of the log that is not a returned frame: bad lines,
-    /// records of something else, and frames that the log's writer lost. `name`: the log's name.
+    /// Returns sentences for a user on everything of the log that is not a returned frame: bad
+    /// lines, records of something else, and frames that the log's writer lost. `name`: the log's
+    /// name.
     #[must_use]
     pub fn remarks(&self, name: &str) -> Vec<String> {
         let mut all = self.bad.remarks(name);

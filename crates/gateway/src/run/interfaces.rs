@@ -210,8 +210,8 @@ impl PortInterfaces {
         })
     }
 
-    /// Returns the names of the ports that only routes in the kernel use and whose interfaces let no
-    /// frames pass, as last reported.
+    /// Returns the names of the ports that only routes in the kernel use and whose interfaces let
+    /// no frames pass, as last reported.
     pub(super) fn in_kernel_down(&self) -> impl Iterator<Item = &str> {
         let down = self.0.iter().filter(|it| it.in_kernel && !it.told.passes());
         down.map(|watched| watched.port.as_str())

@@ -58,8 +58,8 @@ pub struct BpfOffload {
 }
 
 impl BpfOffload {
-    /// Puts the routes into the kernel. `ports` are by [`route::PortId`]; `None` for a port that is not a CAN interface. A missing interface is not
-    /// an error: its routes start when it appears.
+    /// Puts the routes into the kernel. `ports` are by [`route::PortId`]; `None` for a port that is
+    /// not a CAN interface. A missing interface is not an error: its routes start when it appears.
     ///
     /// # Errors
     /// Another process runs this instance or routes at one of the interfaces; routes without
