@@ -19,6 +19,7 @@ mod generate;
 mod log_files;
 mod metrics;
 mod names;
+mod networkd;
 mod outputs;
 mod ping;
 mod place;

@@ -1,4 +1,4 @@
-//! The notifications of a running gateway to the service manager.
+//! The notifications of a running gateway to the service manager, and its ports that are not up.
 
 use super::mailbox::WorkerMessage;
 use super::running::RunningGateway;
@@ -23,11 +23,44 @@ impl<S: PlanSource> RunningGateway<'_, S> {
         }
     }
 
-    /// Reports a change of the ports.
-    pub(super) fn notify_status(&self, now: &CounterSnapshot) {
+    /// Returns the ports through which no frame can pass at the moment, because their interface is
+    /// down, absent or bus-off, or their other side is not there.
+    pub(super) fn not_up(&self, now: &CounterSnapshot) -> Vec<String> {
+        let here = now.ports.iter();
+        let here = here.filter(|row| row.count.state == PortState::Down);
+        let here = here.map(|row| row.name.clone());
+        let in_kernel = self.kernel().interfaces.in_kernel_down();
+        here.chain(in_kernel.map(str::to_owned)).collect()
+    }
+
+    /// Notes that interfaces may have changed.
+    pub(super) fn look_at_ports(&mut self) {
+        if self.manager.listens() || self.readiness.is_awaiting() {
+            self.readiness.plan_look();
+        }
+    }
+
+    /// Returns the time at which [`RunningGateway::report_ports`] has something to do.
+    pub(crate) fn next_look(&self) -> Option<Instant> {
+        self.readiness.next_look()
+    }
+
+    /// Reports which ports are up, if that has changed.
+    pub(crate) fn report_ports(&mut self) {
+        if !self.readiness.begin_look() {
+            return;
+        }
+        let Some(now) = self.snapshot() else { return };
+        let not_up = self.not_up(&now);
+        let Some(ports) = self.readiness.note(not_up) else {
+            return;
+        };
         if self.manager.listens() {
-            let status = self.status(Some(now));
+            let status = self.status(Some(&now));
             self.handle_status(self.manager.changed(&status));
+        }
+        if !ports.is_empty() {
+            self.notices().send(Notice::PortsUp { ports });
         }
     }
 

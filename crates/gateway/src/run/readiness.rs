@@ -1,9 +1,5 @@
-//! Ports that are not up: in the status for the service manager, and a notice when all are up.
+//! The ports that are not up, as they were reported last.
 
-use super::running::RunningGateway;
-use super::site::PlanSource;
-use crate::notice::Notice;
-use engine::{CounterSnapshot, PortState};
 use std::time::{Duration, Instant};
 
 /// The shortest time between two looks at the ports, however often their interfaces change.
@@ -31,53 +27,81 @@ impl PortReadiness {
             ..Self::default()
         };
     }
-}
 
-impl<S: PlanSource> RunningGateway<'_, S> {
-    /// Returns the ports through which no frame can pass at the moment, because their interface is
-    /// down, absent or bus-off, or their other side is not there.
-    pub(super) fn not_up(&self, now: &CounterSnapshot) -> Vec<String> {
-        let here = now.ports.iter();
-        let here = here.filter(|row| row.count.state == PortState::Down);
-        let here = here.map(|row| row.name.clone());
-        let in_kernel = self.kernel().interfaces.in_kernel_down();
-        here.chain(in_kernel.map(str::to_owned)).collect()
+    /// Returns whether some ports were not up when the gateway was ready, and not all are up yet.
+    pub(super) const fn is_awaiting(&self) -> bool {
+        !self.awaited.is_empty()
     }
 
     /// Notes that interfaces may have changed.
-    pub(super) fn look_at_ports(&mut self) {
-        let is_of_use = self.manager.listens() || !self.readiness.awaited.is_empty();
-        let last = self.readiness.last;
-        if is_of_use && self.readiness.next.is_none() {
-            let now = Instant::now();
-            let next = last.map_or(now, |last| now.max(last + LOOK_INTERVAL));
-            self.readiness.next = Some(next);
-        }
+    pub(super) fn plan_look(&mut self) {
+        let now = Instant::now();
+        let earliest = self.last.map_or(now, |last| now.max(last + LOOK_INTERVAL));
+        self.next.get_or_insert(earliest);
     }
 
-    /// Returns the time at which [`RunningGateway::report_ports`] has something to do.
-    pub(crate) fn next_look(&self) -> Option<Instant> {
-        self.readiness.next
+    /// Returns the time of the next look.
+    pub(super) const fn next_look(&self) -> Option<Instant> {
+        self.next
     }
 
-    /// Reports which ports are up, if that has changed.
-    pub(crate) fn report_ports(&mut self) {
-        let begun = Instant::now();
-        if self.readiness.next.is_none_or(|at| at > begun) {
-            return;
+    /// Returns whether it is time for a look, which the caller then does.
+    pub(super) fn begin_look(&mut self) -> bool {
+        let now = Instant::now();
+        let is_due = self.next.is_some_and(|at| at <= now);
+        if is_due {
+            self.next = None;
+            self.last = Some(now);
         }
-        self.readiness.next = None;
-        self.readiness.last = Some(begun);
-        let Some(now) = self.snapshot() else { return };
-        let not_up = self.not_up(&now);
-        if not_up == self.readiness.told {
-            return;
+        is_due
+    }
+
+    /// Notes the ports that are not up now. Returns `None` if they are those of the last report;
+    /// else the ports that were awaited, if all ports are up now.
+    pub(super) fn note(&mut self, not_up: Vec<String>) -> Option<Vec<String>> {
+        if not_up == self.told {
+            return None;
         }
-        self.notify_status(&now);
-        if not_up.is_empty() && !self.readiness.awaited.is_empty() {
-            let ports = std::mem::take(&mut self.readiness.awaited);
-            self.notices().send(Notice::PortsUp { ports });
-        }
-        self.readiness.told = not_up;
+        let all_are_up = not_up.is_empty();
+        self.told = not_up;
+        Some(match all_are_up {
+            true => std::mem::take(&mut self.awaited),
+            false => Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_wait_is_reported_once() {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let mut readiness = PortReadiness::default();
+        readiness.start(names(&["a", "b"]));
+        assert!(readiness.is_awaiting());
+        assert_eq!(readiness.note(names(&["a", "b"])), None);
+        assert_eq!(readiness.note(names(&["b"])), Some(vec![]));
+        // Another port goes down before the last one is up.
+        assert_eq!(readiness.note(names(&["c"])), Some(vec![]));
+        assert_eq!(readiness.note(vec![]), Some(names(&["a", "b"])));
+        assert!(!readiness.is_awaiting());
+        assert_eq!(readiness.note(names(&["c"])), Some(vec![]));
+        assert_eq!(readiness.note(vec![]), Some(vec![]));
+    }
+
+    #[test]
+    fn looks_are_a_while_apart() {
+        let mut readiness = PortReadiness::default();
+        assert!(!readiness.begin_look());
+        readiness.plan_look();
+        assert!(readiness.begin_look());
+        assert_eq!(readiness.next_look(), None);
+        readiness.plan_look();
+        let next = readiness.next_look().unwrap();
+        assert_eq!(next, readiness.last.unwrap() + LOOK_INTERVAL);
+        readiness.plan_look();
+        assert_eq!(readiness.next_look(), Some(next));
     }
 }

@@ -2,9 +2,8 @@
 
 /// `operations! { folder::Type, … }` declares the folders and generates `Action`, `Compiled` and
 /// their dispatch. A folder's module must contain the operation's type, which derives `Clone`,
-/// `Eq`,
-/// `Hash` and `Debug`, and implements [`Operation`](super::operation::Operation) and, with the
-/// feature `config`, [`Toml`](super::toml::Toml) and [`CanGw`](super::cangw::CanGw); with the
+/// `Eq`, `Hash` and `Debug`, and implements [`Operation`](super::operation::Operation) and, with
+/// the feature `config`, [`Toml`](super::toml::Toml) and [`CanGw`](super::cangw::CanGw); with the
 /// feature `serde`, it derives serde's traits.
 macro_rules! operations {
     ($($folder:ident :: $Type:ident),+ $(,)?) => {
