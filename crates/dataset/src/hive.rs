@@ -1,5 +1,5 @@
-//! The names of partitions, as Apache Hive writes them: `key=value`, in which characters that a file
-//! system or a path could take for something else are `%` and two hex digits
+//! The names of partitions, as Apache Hive writes them: `key=value`, in which characters that a
+//! file system or a path could take for something else are `%` and two hex digits
 //! (`org.apache.hadoop.hive.common.FileUtils.escapePathName`).
 
 use chrono::{DateTime, Days, NaiveDate};

@@ -33,8 +33,8 @@ pub(crate) struct SignalChoice {
     /// Only these messages; can be given several times.
     #[arg(long, value_name = "MESSAGE,…", value_delimiter = ',')]
     pub(crate) messages: Vec<String>,
-    /// Only these signals, of one message or of all that have one of this name; can be given several
-    /// times.
+    /// Only these signals, of one message or of all that have one of this name; can be given
+    /// several times.
     #[arg(long, value_name = "[MESSAGE.]SIGNAL,…", value_delimiter = ',')]
     pub(crate) signals: Vec<String>,
 }
