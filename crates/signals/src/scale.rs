@@ -71,7 +71,8 @@ impl IntegerScale {
     }
 }
 
-#[cfg(all(test, feature = "dbc"))]
+#[cfg(feature = "dbc")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use alloc::format;

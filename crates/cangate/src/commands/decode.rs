@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
         SignalFormat::Csv => Some(LineForm::Csv),
         SignalFormat::Parquet => None,
     };
-    let lines = form.map(LineWriter::new);
+    let lines = form.map(|form| LineWriter::new(form, selection.messages()));
     // Files that are not logs are refused before anything is written. A pipe can be read only once.
     let (first, others) = args.inputs.split_first().unzip();
     let mut first = first
@@ -52,12 +52,13 @@ pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
         open(args, path, None)?;
     }
     let mut output = match (lines, &args.output.out) {
+        (Some(lines), _) => SignalOutput::Lines(lines),
         (None, Some(folder)) => SignalOutput::Dataset(Box::new(DatasetWriter::open(
             folder,
             args.output.append,
             selection.messages(),
         )?)),
-        (lines, _) => SignalOutput::Lines(lines.unwrap_or_else(|| LineWriter::new(LineForm::Text))),
+        (None, None) => return Err(Failure::input("--format parquet needs --out DIR")),
     };
     let mut run = DecodeRun {
         args,
@@ -228,7 +229,7 @@ impl DecodeRun<'_> {
         }
         match output {
             SignalOutput::Lines(lines) => {
-                self.counts.too_short += lines.write(logged, message, payload)?;
+                self.counts.too_short += lines.write(logged, number, message, payload)?;
                 Ok(())
             }
             SignalOutput::Dataset(dataset) => dataset.add(logged, number, payload),

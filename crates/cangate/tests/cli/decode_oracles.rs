@@ -31,11 +31,10 @@ for line in open("all.log"):
             print(message.name, signal.name, repr(float(raw[signal.name])), repr(float(value[signal.name])))
 "##;
 
-/// A database of this many random layouts: every start, length and byte order that fits into 64
-/// bytes, integers and floats, multiplexed or not. No frame has overlapping signals, which cantools
-/// does not decode.
-fn random_database(messages: u32) -> (String, Vec<(u32, usize)>) {
-    let count = messages;
+/// A database of this many messages with random layouts: every start, length and byte order that
+/// fits into 64 bytes, integers and floats, multiplexed or not. No frame has overlapping signals,
+/// which cantools does not decode.
+fn random_database(count: u32) -> (String, Vec<(u32, usize)>) {
     let mut seed = 7_u64;
     let mut random = |below: u64| {
         // The generator of Knuth's MMIX.
@@ -150,6 +149,7 @@ fn values_are_those_of_cantools() {
 /// Compares the dataset, as a query returns it, with what cantools decodes.
 const COMPARE: &str = r##"
 import duckdb, cantools
+duckdb.sql("SET enable_progress_bar = false")
 database = cantools.database.load_file("all.dbc", strict=False)
 wanted = {}
 for line in open("all.log"):
@@ -228,6 +228,7 @@ fn duckdb_reads_names_of_values_and_every_raw_value() {
     stderr(&mut decode(folder.path(), &args), 0);
     let script = "
 import duckdb
+duckdb.sql('SET enable_progress_bar = false')
 table = \"'archive/**/*.parquet'\"
 rows = duckdb.sql(f'''SELECT day, message, epoch_us(time) || '.' || nanos, port, signal, raw, raw_text, value,
     value_name, unit FROM {table} ORDER BY time, nanos, signal''').fetchall()
@@ -280,6 +281,53 @@ print(frame.raw.dtype, frame.time.dtype)
 2026-11-26|Large|2026-11-26 00:00:00.500000+00:00|0|can0|All|<NA>|1.8446744073709552e+19|
 2026-11-26|EngineData|2026-11-26 00:00:01+00:00|0|can0|Speed|1600|400.0|rpm
 int64[pyarrow] timestamp[us, tz=UTC][pyarrow]
+"
+    );
+}
+
+/// The queries of docs/files.md, on a dataset that is written as there.
+#[test]
+fn the_documents_queries_have_results() {
+    let Some(python) = python_with("duckdb, pandas, pyarrow", "duckdb pandas pyarrow") else {
+        return;
+    };
+    let page = fs::read_to_string(crate::root().join("docs/files.md")).unwrap();
+    let block = |language: &str| {
+        let begin = format!("```{language}\n");
+        let block = page.split(&begin).nth(1).unwrap();
+        block.split("```").next().unwrap().to_owned()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("queries.sql", &block("sql"));
+    // Spark, the next line, is not installed for tests.
+    write("query.py", block("python").lines().next().unwrap());
+    write(
+        "drive.log",
+        "(1.5) can0 0A0#4006000000000000\n(2.5) can0 0A0#8006000000000000\n",
+    );
+    let database = crate::root().join("examples/bound/body.dbc");
+    fs::copy(database, folder.path().join("body.dbc")).unwrap();
+    let args = ["drive.log", "-d", "body.dbc", "--out=archive"];
+    stderr(&mut decode(folder.path(), &args), 0);
+    let script = "
+import duckdb, pandas
+duckdb.sql('SET enable_progress_bar = false')
+for statement in duckdb.extract_statements(open('queries.sql').read()):
+    for row in duckdb.sql(statement.query).fetchall():
+        print(*row)
+exec(open('query.py').read())
+print(*frame.value)
+";
+    let mut oracle = assert_cmd::Command::new(python);
+    oracle.args(["-c", script]).current_dir(folder.path());
+    assert_eq!(
+        stdout(oracle.env("TZ", "UTC"), 0),
+        "\
+1970-01-01 416.0
+1970-01-01 00:00:01.500000+00:00 can0 400.0
+1970-01-01 00:00:02.500000+00:00 can0 416.0
+400.0 416.0
 "
     );
 }

@@ -195,6 +195,23 @@ fn each_run_adds_files_with_its_number() {
     assert_eq!(first.unwrap().leftovers(), [] as [&str; 0]);
 }
 
+/// Two databases, each for one interface, can have messages of one name.
+#[test]
+fn messages_of_one_name_share_a_folder() {
+    let (folder, database) = (tempfile::tempdir().unwrap(), database());
+    let place = DatasetFolder::open(folder.path(), false).unwrap();
+    let both = messages(&database).into_iter().chain(messages(&database));
+    let mut dataset = SignalDataset::new(place, both.collect()).unwrap();
+    for message in [2, 5] {
+        dataset.add(message, frame(TODAY, &[0; 4])).unwrap();
+    }
+    assert_eq!(dataset.finish().unwrap().rows, 2);
+    let names = ["0-1", "0"];
+    let names = names.map(|name| format!("day=2026-11-26/message=Real/part-{name}.parquet"));
+    assert_eq!(files(folder.path()), names.map(PathBuf::from));
+    assert_eq!(all_rows(folder.path()).len(), 2);
+}
+
 #[test]
 fn nothing_remains_of_a_run_that_does_not_finish() {
     let (folder, database) = (tempfile::tempdir().unwrap(), database());

@@ -2,7 +2,8 @@
 
 use super::selection::SelectedMessage;
 use port::log::LoggedFrame;
-use signals::{RawValue, SignalDefinition, SignalState};
+use signals::{MessageDefinition, RawValue, SignalDefinition, SignalState};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, BufWriter, Read, StdoutLock, Write as _};
 use std::rc::Rc;
@@ -21,11 +22,48 @@ pub(super) enum LineForm {
 pub(super) struct LineWriter {
     out: Rc<RefCell<LineOutput>>,
     form: LineForm,
+    /// The texts of each message, by its index in the selection.
+    texts: Vec<MessageTexts>,
     /// The lines of one frame.
     text: String,
     /// The columns of CSV that all signals of a frame share.
     start: String,
     has_begun: bool,
+}
+
+/// The parts of lines that all frames of a message share.
+struct MessageTexts {
+    /// After the interface: the separator, the name, and for CSV a comma.
+    name: String,
+    /// For each selected signal the text before its value, and the text after it.
+    signals: Vec<(String, String)>,
+}
+
+impl MessageTexts {
+    fn new(form: LineForm, message: &SelectedMessage<'_>) -> Self {
+        let MessageDefinition { name, signals, .. } = message.definition;
+        let chosen = message
+            .signals
+            .iter()
+            .filter_map(|&index| signals.get(index));
+        match form {
+            LineForm::Text => Self {
+                name: format!(" {name}"),
+                signals: chosen
+                    .map(|signal| (format!("{}=", signal.name), spaced(&signal.unit)))
+                    .collect(),
+            },
+            LineForm::Csv => Self {
+                name: format!(",{},", field(name)),
+                signals: chosen
+                    .map(|signal| {
+                        let before = format!("{},", field(&signal.name));
+                        (before, format!(",{}\n", field(&signal.unit)))
+                    })
+                    .collect(),
+            },
+        }
+    }
 }
 
 /// Standard output, and the first error of writing to it while input was read.
@@ -54,12 +92,16 @@ impl<R: Read> Read for LiveInput<R> {
 }
 
 impl LineWriter {
-    /// Returns a writer. Nothing is written before the first frame.
-    pub(super) fn new(form: LineForm) -> Self {
+    /// Returns a writer of these messages. Nothing is written before the first frame.
+    pub(super) fn new(form: LineForm, messages: &[SelectedMessage<'_>]) -> Self {
         let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         Self {
             out: Rc::new(RefCell::new(LineOutput { out, error: None })),
             form,
+            texts: messages
+                .iter()
+                .map(|message| MessageTexts::new(form, message))
+                .collect(),
             text: String::new(),
             start: String::new(),
             has_begun: false,
@@ -73,17 +115,20 @@ impl LineWriter {
     }
 
     /// Writes the signals of a frame; returns the number of signals that it is too short for.
+    /// `number`: the index of its message in the selection.
     pub(super) fn write(
         &mut self,
         logged: &LoggedFrame,
+        number: usize,
         message: &SelectedMessage<'_>,
         payload: &[u8],
     ) -> io::Result<u64> {
         self.begin()?;
-        self.text.clear();
+        let (text, texts) = (&mut self.text, &self.texts[number]);
+        text.clear();
         let too_short = match self.form {
-            LineForm::Text => self.add_line(logged, message, payload),
-            LineForm::Csv => self.add_rows(logged, message, payload),
+            LineForm::Text => add_line(text, texts, logged, message, payload),
+            LineForm::Csv => add_rows(text, &mut self.start, texts, logged, message, payload),
         };
         let mut output = self.out.borrow_mut();
         output.out.write_all(self.text.as_bytes())?;
@@ -108,99 +153,93 @@ impl LineWriter {
         self.has_begun = true;
         Ok(())
     }
-
-    /// Adds a line such as `(1.500000) can0 EngineData: Speed=12.5 km/h, Gear=Drive (3)`. Where
-    /// some signals are not selected and the frame has none of the others, there is no line.
-    fn add_line(
-        &mut self,
-        logged: &LoggedFrame,
-        message: &SelectedMessage<'_>,
-        payload: &[u8],
-    ) -> u64 {
-        let text = &mut self.text;
-        text.push('(');
-        add_time::<6>(text, logged.ns / 1000);
-        text.push_str(") ");
-        text.push_str(logged.interface.as_str());
-        text.push(' ');
-        text.push_str(&message.definition.name);
-        let (mut too_short, mut separator) = (0, ": ");
-        for (signal, raw) in values(message, payload, &mut too_short) {
-            text.push_str(separator);
-            separator = ", ";
-            text.push_str(&signal.name);
-            text.push('=');
-            match signal.name_of(raw) {
-                Some(name) => {
-                    add_plain(text, name);
-                    text.push_str(" (");
-                    raw.append_to(text);
-                    text.push(')');
-                }
-                None => {
-                    signal.physical(raw).append_to(text);
-                    if !signal.unit.is_empty() {
-                        text.push(' ');
-                        add_plain(text, &signal.unit);
-                    }
-                }
-            }
-        }
-        if separator == ": " && message.is_partial {
-            text.clear();
-        } else {
-            text.push('\n');
-        }
-        too_short
-    }
-
-    /// Adds a row of CSV for each signal.
-    fn add_rows(
-        &mut self,
-        logged: &LoggedFrame,
-        message: &SelectedMessage<'_>,
-        payload: &[u8],
-    ) -> u64 {
-        let (text, start) = (&mut self.text, &mut self.start);
-        start.clear();
-        add_time::<9>(start, logged.ns);
-        for shared in [logged.interface.as_str(), &message.definition.name] {
-            start.push(',');
-            add_field(start, shared);
-        }
-        start.push(',');
-        let mut too_short = 0;
-        for (signal, raw) in values(message, payload, &mut too_short) {
-            text.push_str(start);
-            add_field(text, &signal.name);
-            text.push(',');
-            raw.append_to(text);
-            text.push(',');
-            signal.physical(raw).append_to(text);
-            text.push(',');
-            add_field(text, &signal.unit);
-            text.push('\n');
-        }
-        too_short
-    }
 }
 
-/// Returns the selected signals that a payload contains, with their raw values; counts those that
-/// it is too short for.
+/// Adds a line such as `(1.500000) can0 EngineData: Speed=12.5 km/h, Gear=Drive (3)`. Where some
+/// signals are not selected and the frame has none of the others, there is no line.
+fn add_line(
+    text: &mut String,
+    texts: &MessageTexts,
+    logged: &LoggedFrame,
+    message: &SelectedMessage<'_>,
+    payload: &[u8],
+) -> u64 {
+    text.push('(');
+    add_time::<6>(text, logged.ns / 1000);
+    text.push_str(") ");
+    text.push_str(logged.interface.as_str());
+    text.push_str(&texts.name);
+    let (mut too_short, mut separator) = (0, ": ");
+    for ((before, unit), signal, raw) in values(texts, message, payload, &mut too_short) {
+        text.push_str(separator);
+        separator = ", ";
+        text.push_str(before);
+        match signal.name_of(raw) {
+            Some(name) => {
+                text.push_str(&plain(name));
+                text.push_str(" (");
+                raw.append_to(text);
+                text.push(')');
+            }
+            None => {
+                signal.physical(raw).append_to(text);
+                text.push_str(unit);
+            }
+        }
+    }
+    if separator == ": " && message.is_partial {
+        text.clear();
+    } else {
+        text.push('\n');
+    }
+    too_short
+}
+
+/// Adds a row of CSV for each signal. `start` is memory for the columns that they share.
+fn add_rows(
+    text: &mut String,
+    start: &mut String,
+    texts: &MessageTexts,
+    logged: &LoggedFrame,
+    message: &SelectedMessage<'_>,
+    payload: &[u8],
+) -> u64 {
+    start.clear();
+    add_time::<9>(start, logged.ns);
+    start.push(',');
+    start.push_str(&field(logged.interface.as_str()));
+    start.push_str(&texts.name);
+    let mut too_short = 0;
+    for ((before, after), signal, raw) in values(texts, message, payload, &mut too_short) {
+        text.push_str(start);
+        text.push_str(before);
+        raw.append_to(text);
+        text.push(',');
+        signal.physical(raw).append_to(text);
+        text.push_str(after);
+    }
+    too_short
+}
+
+/// Returns the selected signals that a payload contains, with their texts and raw values; counts
+/// those that it is too short for.
 fn values<'m>(
+    texts: &'m MessageTexts,
     message: &'m SelectedMessage<'_>,
     payload: &'m [u8],
     too_short: &'m mut u64,
-) -> impl Iterator<Item = (&'m SignalDefinition, RawValue)> {
-    let signals = message.signals.iter();
-    signals.filter_map(|&index| match message.definition.read(index, payload) {
-        SignalState::Value(raw) => Some((message.definition.signals.get(index)?, raw)),
-        SignalState::Switched => None,
-        SignalState::TooShort => {
-            *too_short += 1;
-            None
-        }
-    })
+) -> impl Iterator<Item = (&'m (String, String), &'m SignalDefinition, RawValue)> {
+    let signals = message.signals.iter().zip(&texts.signals);
+    signals.filter_map(
+        |(&index, texts)| match message.definition.read(index, payload) {
+            SignalState::Value(raw) => Some((texts, message.definition.signals.get(index)?, raw)),
+            SignalState::Switched => None,
+            SignalState::TooShort => {
+                *too_short += 1;
+                None
+            }
+        },
+    )
 }
 
 /// Adds a time as seconds with `PLACES` decimal places; it is a multiple of the last one.
@@ -215,21 +254,26 @@ fn add_time<const PLACES: u32>(text: &mut String, time: u64) {
     }
 }
 
-/// Adds text from a database without control characters, which would break the lines.
-fn add_plain(text: &mut String, added: &str) {
-    match added.chars().any(char::is_control) {
-        true => text.push_str(&added.replace(char::is_control, " ")),
-        false => text.push_str(added),
+/// Returns text from a database without control characters, which would break the lines.
+fn plain(text: &str) -> Cow<'_, str> {
+    match text.chars().any(char::is_control) {
+        true => text.replace(char::is_control, " ").into(),
+        false => text.into(),
     }
 }
 
-/// Adds a field of CSV (RFC 4180).
-fn add_field(text: &mut String, field: &str) {
-    if field.contains([',', '"', '\n', '\r']) {
-        text.push('"');
-        text.push_str(&field.replace('"', "\"\""));
-        text.push('"');
-    } else {
-        text.push_str(field);
+/// Returns a unit with a space before it; nothing if there is none.
+fn spaced(unit: &str) -> String {
+    match unit {
+        "" => String::new(),
+        unit => format!(" {}", plain(unit)),
+    }
+}
+
+/// Returns a field of CSV (RFC 4180).
+fn field(text: &str) -> Cow<'_, str> {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
+        false => text.into(),
     }
 }
