@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod names;
 mod observer;
 mod page;
 mod play;

@@ -1,6 +1,7 @@
 //! The report of a run: the figures of the summary as plain data for the `report` crate, with the
 //! description of how they were made.
 
+use crate::names::message_names;
 use crate::play::PlayedRun;
 use crate::scene::DemoScene;
 use crate::summary::{DemoSummary, RouteLine};
@@ -68,19 +69,28 @@ pub(crate) fn data(
         blind_spots: BLIND.to_owned(),
         more: vec![("Gateway file".to_owned(), made.config.name.clone())],
     };
+    let carried = config.carried();
     let routes = config
         .routes
         .routes
         .iter()
         .zip(&summary.routes)
-        .map(|(route, line)| RouteRow {
+        .zip(&carried)
+        .map(|((route, line), carried)| RouteRow {
             name: route.name.clone(),
-            text: words(&route::config::describe(route, &names)),
+            text: match carried.words(false) {
+                Some(messages) => format!(
+                    "{}; messages: {messages}",
+                    words(&route::config::describe(route, &names))
+                ),
+                None => words(&route::config::describe(route, &names)),
+            },
             taken: line.taken,
             out: line.out,
             stopped: stopped(line),
         });
     RunData {
+        names: message_names(config, &played.recorder.records),
         time: "bus time (virtual)".to_owned(),
         waiting_only: true,
         routes: routes.collect(),

@@ -1,6 +1,7 @@
 //! The figures of a run, for the table and the JSON.
 
 use crate::error::Error;
+use crate::names::message_names;
 use crate::observer::{Observation, PortObservers};
 use crate::play::PlayedRun;
 use crate::scene::DemoScene;
@@ -216,6 +217,7 @@ impl DemoSummary {
             .processing
             .iter()
             .map(|&ns| i64::try_from(ns).unwrap_or(i64::MAX));
+        let names_of_ids = message_names(config, records);
         let mut summary = Self {
             cangate: env!("CARGO_PKG_VERSION"),
             time: "bus time (simulated)",
@@ -225,6 +227,7 @@ impl DemoSummary {
                     records,
                     ports: &names,
                     routes: &route_names,
+                    names: &names_of_ids,
                 },
                 true,
             ),

@@ -271,3 +271,41 @@ fn the_example_finds_its_database() {
         "{out}"
     );
 }
+
+/// A database that names each ID: the sentence and the report have the name behind the ID.
+#[test]
+fn the_demo_names_messages() {
+    let both = "[[routes]]\nname = 'there'\nfrom = 'a'\nto = 'b'\n\
+                [[routes]]\nname = 'back'\nfrom = 'b'\nto = 'a'\nid = '000-7FF'\n";
+    let folder = folder(both);
+    let messages = (0..2048).map(|id| format!("BO_ {id} M{id}: 8 Engine\n"));
+    let database = format!("BU_: Engine\n{}", messages.collect::<String>());
+    std::fs::write(folder.path().join("body.dbc"), database).unwrap();
+    let file = format!("{PORTS}database = 'body'\n{both}");
+    std::fs::write(folder.path().join("gateway.toml"), file).unwrap();
+    let args = [
+        "demo",
+        "--config",
+        "gateway.toml",
+        "--seconds",
+        "0.2",
+        "--json",
+        "--out",
+        "out",
+    ];
+    let json: Value = serde_json::from_str(&stdout(&mut run(folder.path(), &args), 0)).unwrap();
+    let sentence = json["sentence"].as_str().unwrap();
+    let (_, worst) = sentence.split_once("because ID ").unwrap();
+    let mut words = worst.split(' ');
+    let id = u32::from_str_radix(words.next().unwrap(), 16).unwrap();
+    assert_eq!(words.next(), Some(&*format!("M{id}")), "{sentence}");
+    let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(
+        page.contains(&format!("ID {id:03X} M{id}")),
+        "the report's sentence"
+    );
+    assert!(
+        page.contains("messages: 000 M0, 001 M1"),
+        "the report's routes"
+    );
+}

@@ -1,5 +1,6 @@
 //! The data of the page of a run.
 
+use super::names::IdNames;
 use probe::{BusLoad, LoadPoint, RunResults};
 use serde::Serialize;
 
@@ -8,6 +9,8 @@ use serde::Serialize;
 pub struct RunData {
     /// The stamps of every frame, and the description of how they were made.
     pub results: RunResults,
+    /// The names of messages; empty where they are not known.
+    pub names: IdNames,
     /// The name of the stamps' clock in the charts: "bus time (virtual)". Whether it is virtual or
     /// real is determined from the results' description, as [`crate::TimeBase::from_description`]
     /// does. [`probe::FrameRecord::processing`] is always real time.

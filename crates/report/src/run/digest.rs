@@ -1,7 +1,7 @@
 //! The page's data, made from a run's records and counters.
 
 use super::data::{BusRow, FrameAccount, RouteRow, RunData};
-use super::lead::{RunLead, lead};
+use super::lead::{RunFrames, RunLead, lead};
 use crate::cloud::DotCloud;
 use crate::curve::ProfileCurve;
 use crate::settings::{TimeBase, everything};
@@ -130,7 +130,13 @@ pub(super) fn digest(data: &RunData) -> RunDigest<'_> {
     RunDigest {
         cangate: &results.description.version,
         title: &results.description.title,
-        lead: lead(results.into(), data.waiting_only),
+        lead: lead(
+            RunFrames {
+                names: &data.names,
+                ..results.into()
+            },
+            data.waiting_only,
+        ),
         clock: TimeBase::from_description(&results.description),
         time: &data.time,
         rows: records.len(),

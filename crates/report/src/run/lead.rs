@@ -1,5 +1,6 @@
 //! The head of a run's page: one sentence, and four figures.
 
+use super::names::IdNames;
 use crate::tile::Tile;
 use crate::words::{count, joined, micros, percent, times};
 use probe::{FrameRecord, LatencyProfile, RunResults, SentCopy, Status};
@@ -33,6 +34,8 @@ pub struct RunFrames<'a> {
     pub ports: &'a [String],
     /// Names of the routes, by number.
     pub routes: &'a [String],
+    /// Names of messages.
+    pub names: &'a IdNames,
 }
 
 impl<'a> From<&'a RunResults> for RunFrames<'a> {
@@ -41,6 +44,7 @@ impl<'a> From<&'a RunResults> for RunFrames<'a> {
             records: &results.records,
             ports: &results.ports,
             routes: &results.routes,
+            names: IdNames::NONE,
         }
     }
 }
@@ -213,15 +217,16 @@ fn slowest(facts: &SentenceFacts<'_>, worst: &FrameRecord, waiting_only: bool) -
         .route
         .and_then(|r| facts.frames.routes.get(usize::from(r)));
     let route = route.map_or(String::new(), |name| format!(" of route “{name}”"));
+    let names = facts.frames.names;
     let changed = if came.id == went.id {
         String::new()
     } else {
-        format!(", sent as {},", went.id)
+        format!(", sent as {},", names.label(went.port, went.id))
     };
     let latency = micros(latency);
-    let frame = format!("ID {}{route}{changed}", came.id);
+    let frame = format!("ID {}{route}{changed}", names.label(came.port, came.id));
     let bus = name(facts.frames.ports, went.port);
-    let ahead = ahead(facts.frames.records, came.end, &went);
+    let ahead = ahead(facts.frames, came.end, &went);
     let why = match (ahead.is_empty(), waiting_only) {
         (false, true) => format!("because {frame} waited for {} on {bus}", list(&ahead)),
         (false, false) => format!("of {frame}, while {} went over {bus}", list(&ahead)),
@@ -233,18 +238,19 @@ fn slowest(facts: &SentenceFacts<'_>, worst: &FrameRecord, waiting_only: bool) -
 
 /// Returns the frames that ended on the outgoing bus after a frame had come in and until it began,
 /// in their order: those that a port sent, and those that came in from there.
-fn ahead(records: &[FrameRecord], came: u64, went: &SentCopy) -> Vec<String> {
+fn ahead(frames: RunFrames<'_>, came: u64, went: &SentCopy) -> Vec<String> {
+    let (records, names) = (frames.records, frames.names);
     let start = went.end.saturating_sub(went.duration);
     let sent = records
         .iter()
         .filter_map(|r| r.outgoing)
         .filter(|o| o.port == went.port)
-        .map(|o| (o.end, o.id.to_string()));
+        .map(|o| (o.end, names.label(o.port, o.id)));
     let heard = records
         .iter()
         .filter_map(|r| r.incoming)
         .filter(|i| i.port == went.port)
-        .map(|i| (i.end, i.id.to_string()));
+        .map(|i| (i.end, names.label(i.port, i.id)));
     // Two records of one incoming frame are one frame on its bus.
     let all: BTreeMap<u64, String> = sent
         .chain(heard)

@@ -210,3 +210,22 @@ fn names_that_are_missing_and_huge_times_do_no_harm() {
     results.records[0].outgoing.as_mut().unwrap().duration = u64::MAX;
     assert!(!sentence(&results, true).is_empty());
 }
+
+/// The names are those of the bus on which a frame is: a route can change its ID.
+#[test]
+fn the_sentence_names_messages() {
+    let results = run(vec![
+        came(0x100, MS, Status::NoRoute),
+        went(0x200, 2 * MS, 500_000),
+    ]);
+    let names = [((0, "200".to_owned()), "Speed".to_owned())];
+    let names = names.into_iter().collect();
+    let said = super::sentence(
+        RunFrames {
+            names: &names,
+            ..(&results).into()
+        },
+        true,
+    );
+    assert!(said.contains("of ID 200 Speed of route “engine”"), "{said}");
+}

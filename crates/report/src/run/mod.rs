@@ -6,10 +6,12 @@
 mod data;
 mod digest;
 mod lead;
+mod names;
 mod page;
 mod write;
 
 pub use data::{BusRow, FrameAccount, RouteRow, RunData};
 pub use lead::{RunFrames, sentence};
+pub use names::IdNames;
 pub use page::page;
 pub use write::{Error, WrittenRun, write};

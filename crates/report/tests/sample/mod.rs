@@ -1,6 +1,6 @@
 //! Made-up data that looks like a run on the embedded bus.
 
-use cangate_report::run::{BusRow, FrameAccount, RouteRow, RunData};
+use cangate_report::run::{BusRow, FrameAccount, IdNames, RouteRow, RunData};
 use frame::CanId;
 use probe::{BusLoad, FrameRecord, IncomingFrame, RunDescription, RunResults, SentCopy, Status};
 
@@ -127,6 +127,7 @@ pub(crate) fn data(frames: u64) -> RunData {
     };
     let delivered = routes.iter().map(|r| r.out).sum();
     RunData {
+        names: IdNames::default(),
         time: "bus time (virtual)".into(),
         waiting_only: false,
         accounts: vec![FrameAccount {

@@ -149,7 +149,7 @@ fn routes_have_their_messages_as_far_as_there_is_room() {
     );
     let narrow = screen(&mut app, 80, 14);
     assert!(
-        narrow.contains("\ndoors  3A0 DoorState, 3A1   can-gw"),
+        narrow.contains("\ndoors  3A0 DoorState, 3A1 D can-gw"),
         "{narrow}"
     );
     press(&mut app, "/locked\n");
