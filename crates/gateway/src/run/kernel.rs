@@ -27,7 +27,7 @@ struct PathSlot {
 }
 
 /// The interval at which the gateway checks whether another process has removed routes.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The checks take at most one part in this number of a processor's time, however many rules there
 /// are.
 const SHARE: u32 = 100;
@@ -71,7 +71,7 @@ impl InKernel {
                 ..KernelPlan::default()
             },
             slots: KERNEL_PATHS.into_iter().map(slot).collect(),
-            next_check: Instant::now() + LOOK,
+            next_check: Instant::now() + CHECK_INTERVAL,
             missing: BTreeSet::new(),
             interfaces,
         };
@@ -269,7 +269,8 @@ impl InKernel {
                         notices.send(Notice::OffloadRestored {
                             data_path,
                             restored,
-                            within_ms: u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX),
+                            within_ms: u64::try_from(CHECK_INTERVAL.as_millis())
+                                .unwrap_or(u64::MAX),
                         });
                     }
                 }
@@ -284,7 +285,7 @@ impl InKernel {
             }
         }
         let took = begun.elapsed();
-        self.next_check = begun + LOOK.max(took * SHARE);
+        self.next_check = begun + CHECK_INTERVAL.max(took * SHARE);
     }
 
     /// Records the missing interfaces. Returns a notice if there are new ones.
