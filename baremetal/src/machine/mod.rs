@@ -31,7 +31,7 @@ const STATS: u8 = b's';
 const QUIT: u8 = b'q';
 
 /// Interval at which a tester on cards checks them, while the gateway sleeps, ns.
-const LOOK_EVERY: u64 = 50_000;
+const CHECK_INTERVAL: u64 = 50_000;
 
 /// Called by the entry, with the loader's information.
 extern "C" fn main(info: *const memory::StartInfo) -> ! {
@@ -128,7 +128,7 @@ fn work(gateway: &mut Gateway, tester: &mut Option<OnCards>) -> Result<(), Strin
             {
                 return Ok(());
             }
-            let soon = clock::now() + LOOK_EVERY;
+            let soon = clock::now() + CHECK_INTERVAL;
             deadline = Some(deadline.map_or(soon, |at| at.min(soon)));
         }
         if step.more {

@@ -47,7 +47,7 @@ impl Arrival {
     }
 
     /// Creates an arrival by a list of the least times that 2, 3, 4 … releases span, ns; at most
-    /// [`MOST_DISTANCES`](crate::MOST_DISTANCES).
+    /// [`MAX_DISTANCES`](crate::MAX_DISTANCES).
     ///
     /// # Errors
     /// [`ArrivalError`]

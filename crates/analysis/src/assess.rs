@@ -48,7 +48,7 @@ pub struct NodeBound {
 
 /// Maximum number of rounds of the search. After these, the bounds of [`CompiledBus::together`]
 /// replace those that are still growing.
-const MOST_ROUNDS: usize = 100;
+const MAX_ROUNDS: usize = 100;
 
 /// The state of the search in a round.
 struct RoundState {
@@ -126,7 +126,7 @@ impl CompiledBus {
                 continue;
             }
             rounds += 1;
-            let most = if rounds < MOST_ROUNDS {
+            let most = if rounds < MAX_ROUNDS {
                 &bounds
             } else {
                 &round.together

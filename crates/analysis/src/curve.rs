@@ -41,7 +41,7 @@
 use frame::Nanos;
 
 /// The maximum number of distances in a list: of 2 to 9 releases.
-pub const MOST_DISTANCES: usize = 8;
+pub const MAX_DISTANCES: usize = 8;
 
 /// The reason why releases are not possible as they are given.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,8 +55,8 @@ pub enum ArrivalError {
     /// An empty list.
     #[error("an empty list: give the least time that 2 releases span, then that of 3 ...")]
     NoDistances,
-    /// A list with more than [`MOST_DISTANCES`] distances.
-    #[error("{0} distances: at most {MOST_DISTANCES} are possible; leave the last ones out")]
+    /// A list with more than [`MAX_DISTANCES`] distances.
+    #[error("{0} distances: at most {MAX_DISTANCES} are possible; leave the last ones out")]
     TooMany(usize),
     /// All distances are 0.
     #[error(
@@ -76,13 +76,13 @@ pub enum ArrivalError {
 }
 
 /// The greatest value of T + p + 1.
-const TABLE: usize = MOST_DISTANCES * MOST_DISTANCES + 1;
+const TABLE: usize = MAX_DISTANCES * MAX_DISTANCES + 1;
 
 /// The least time that releases span, given by a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ArrivalCurve {
     /// D(1) to D(k); the entries after `k` repeat the last one.
-    spans: [Nanos; MOST_DISTANCES],
+    spans: [Nanos; MAX_DISTANCES],
     /// The number of distances, k.
     len: u8,
     /// The part p with the greatest D(p) / p.
@@ -96,10 +96,10 @@ impl ArrivalCurve {
         if len == 0 {
             return Err(ArrivalError::NoDistances);
         }
-        if len > MOST_DISTANCES {
+        if len > MAX_DISTANCES {
             return Err(ArrivalError::TooMany(len));
         }
-        let mut spans = [list[len - 1]; MOST_DISTANCES];
+        let mut spans = [list[len - 1]; MAX_DISTANCES];
         let mut part = 1;
         let mut m = 1;
         while m <= len {
@@ -266,7 +266,7 @@ mod tests {
         #[test]
         fn the_continuation_is_the_best_way_to_cut(
             gaps in prop::collection::vec(0..40_u64, 12..40),
-            most in 1..=MOST_DISTANCES,
+            most in 1..=MAX_DISTANCES,
             spans in prop::collection::vec(0..4_000_u64, 20),
         ) {
             let list = least(&gaps, most);
@@ -294,7 +294,7 @@ mod tests {
         /// The releases from which the list was taken keep the curve, whatever the window.
         #[test]
         fn measured_releases_keep_it(gaps in prop::collection::vec(0..40_u64, 12..60)) {
-            let Ok(curve) = ArrivalCurve::new(&least(&gaps, MOST_DISTANCES)) else {
+            let Ok(curve) = ArrivalCurve::new(&least(&gaps, MAX_DISTANCES)) else {
                 return Ok(());
             };
             for n in 1..=gaps.len() {
@@ -305,7 +305,7 @@ mod tests {
 
         #[test]
         fn faster_stays_a_curve(gaps in prop::collection::vec(0..40_u64, 12..40), factor in 1..9_000_u64) {
-            let list = least(&gaps, MOST_DISTANCES);
+            let list = least(&gaps, MAX_DISTANCES);
             let Ok(curve) = ArrivalCurve::new(&list) else {
                 return Ok(());
             };

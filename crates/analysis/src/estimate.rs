@@ -1,6 +1,6 @@
 //! Releases estimated from recorded time stamps.
 
-use crate::{Arrival, ArrivalError, MOST_DISTANCES};
+use crate::{Arrival, ArrivalError, MAX_DISTANCES};
 use alloc::vec::Vec;
 use frame::Nanos;
 
@@ -93,7 +93,7 @@ impl DensestStamps {
 ///
 /// Each distance is the least over all windows with that number of stamps, so it is reached, and
 /// the recorded frames keep the curve: also where more frames than the list covers follow one
-/// another ([`mod@crate::curve`]). There are up to [`MOST_DISTANCES`] of them, and at most half as
+/// another ([`mod@crate::curve`]). There are up to [`MAX_DISTANCES`] of them, and at most half as
 /// many as stamps: a minimum over few windows depends more on the log than on the message.
 /// Distances at the end that follow from those before are left out.
 #[must_use]
@@ -106,7 +106,7 @@ pub fn densest(stamps: &[Nanos]) -> Option<DensestStamps> {
         let spans = pairs.map(|(from, to)| (to.saturating_sub(*from), *from));
         spans.min_by_key(|(span, _)| *span)
     };
-    let most = MOST_DISTANCES.min(stamps.len() / 2);
+    let most = MAX_DISTANCES.min(stamps.len() / 2);
     let all: Vec<(Nanos, Nanos)> = (1..=most).filter_map(least).collect();
     let mut found = DensestStamps {
         distances: all.iter().map(|(span, _)| *span).collect(),

@@ -91,7 +91,7 @@ mod witness;
 pub use arrival::Arrival;
 pub use assess::{Assessment, MessageBound, NodeBound};
 pub use compiled::CompiledBus;
-pub use curve::{ArrivalError, MOST_DISTANCES};
+pub use curve::{ArrivalError, MAX_DISTANCES};
 pub use length::{FrameBits, LengthRule, LengthSearch, by_formula};
 pub use model::{BusSpec, Message, ModelError, NodeSpec, QueueService, SendOrder};
 pub use network::{GatewayHop, MessagePlace, Network, NetworkError, NetworkFound};

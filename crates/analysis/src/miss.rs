@@ -52,7 +52,7 @@ use alloc::vec::Vec;
 use frame::Nanos;
 
 /// The number of errors up to which each is considered individually.
-const MOST_ERRORS: u64 = 10_000;
+const MAX_ERRORS: u64 = 10_000;
 /// The rest of the sum is at most this part of it.
 const REST: f64 = 1e-3;
 
@@ -154,7 +154,7 @@ impl DeadlineFrame<'_> {
             return 1.0;
         };
         let mut sum = 0.0;
-        for k in 0..MOST_ERRORS {
+        for k in 0..MAX_ERRORS {
             let Some(window) = self.longest(k, fixed, part) else {
                 return 1.0;
             };

@@ -93,7 +93,7 @@ pub enum NetworkError {
 }
 
 /// Maximum number of rounds of the search.
-const MOST_ROUNDS: usize = 300;
+const MAX_ROUNDS: usize = 300;
 
 impl NetworkFound {
     /// Returns the bound of a message from its event to its end of frame on this bus, over all
@@ -151,11 +151,11 @@ impl Network {
             let again = (0..found.compiled.len()).filter(changed);
             for bus in again.collect::<Vec<_>>() {
                 found.buses[bus] = own(&found.compiled[bus]);
-                if round >= MOST_ROUNDS {
+                if round >= MAX_ROUNDS {
                     found.circle.push(bus);
                 }
             }
-            if round >= MOST_ROUNDS {
+            if round >= MAX_ROUNDS {
                 break;
             }
         }

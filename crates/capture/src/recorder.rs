@@ -14,7 +14,7 @@ use std::path::PathBuf;
 const RETRY: u64 = 10_000_000_000;
 
 /// Interval of the checks whether the present file is still at the path of the record, in ns.
-const LOOK: u64 = 1_000_000_000;
+const CHECK_INTERVAL: u64 = 1_000_000_000;
 
 /// A message for the user about the files.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -237,7 +237,7 @@ impl FileRecorder {
             self.flush();
         }
         if now >= self.look_at {
-            self.look_at = now.saturating_add(LOOK);
+            self.look_at = now.saturating_add(CHECK_INTERVAL);
             if now >= self.retry_at && self.target.is_gone() && self.exchange(now) {
                 self.remark(RecorderRemark::Gone);
             }

@@ -18,7 +18,7 @@ pub enum Database {
 }
 
 /// Number of bytes in which the first element of an XML file is searched for.
-const LOOK: usize = 4096;
+const SEARCHED_BYTES: usize = 4096;
 
 impl Database {
     /// Returns the kind of a file with this beginning, if it is one of a database.
@@ -48,7 +48,7 @@ impl Database {
     /// follow this beginning.
     pub(crate) fn is_open(head: &[u8]) -> bool {
         let head = first_bytes(head);
-        head.starts_with(b"<") && head.len() < LOOK
+        head.starts_with(b"<") && head.len() < SEARCHED_BYTES
     }
 
     /// Returns the name of the kind.
@@ -82,7 +82,7 @@ impl Database {
 fn first_bytes(head: &[u8]) -> &[u8] {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let head = head.trim_ascii_start();
-    head.get(..LOOK).unwrap_or(head)
+    head.get(..SEARCHED_BYTES).unwrap_or(head)
 }
 
 impl fmt::Display for Database {

@@ -8,7 +8,7 @@ use crate::read::{FormatRecognition, HeadVerdict};
 use std::fmt;
 
 /// Maximum number of bytes of a log that are examined.
-const LOOK: usize = 32 * 1024;
+const EXAMINED_BYTES: usize = 32 * 1024;
 
 /// Maximum number of lines that may not be frames before one is.
 const LINES: usize = 64;
@@ -130,9 +130,9 @@ const OTHERS: [(&[u8], OtherKind); 10] = [
 /// Examines the beginning; `last`: there is nothing after it.
 pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
     // The result must not depend on how much of the input has been read.
-    let last = last && head.len() <= LOOK;
-    let head = head.get(..LOOK).unwrap_or(head);
-    let enough = last || head.len() >= LOOK;
+    let last = last && head.len() <= EXAMINED_BYTES;
+    let head = head.get(..EXAMINED_BYTES).unwrap_or(head);
+    let enough = last || head.len() >= EXAMINED_BYTES;
     if head.len() < 4 && !enough {
         return FormatVerdict::More;
     }
@@ -218,7 +218,7 @@ pub(crate) fn begins(format: FileFormat, head: &[u8], last: bool) -> FormatVerdi
         FormatVerdict::No(OtherKind::Known(..) | OtherKind::Database(_) | OtherKind::Cut(_)) => {
             verdict
         }
-        FormatVerdict::No(OtherKind::Zeros) if head.len() >= LOOK => verdict,
+        FormatVerdict::No(OtherKind::Zeros) if head.len() >= EXAMINED_BYTES => verdict,
         FormatVerdict::No(_) if format.is_text() => named,
         FormatVerdict::No(_) => verdict,
         // A few more bytes can still show another format or a database.

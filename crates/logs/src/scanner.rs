@@ -38,7 +38,7 @@ pub struct MissingFrames {
 
 /// Maximum number of separate [`MissingFrames`] entries until the caller takes them; further ones
 /// are added up.
-const MOST_MISSING: usize = 64;
+const MAX_MISSING: usize = 64;
 
 /// The result for one line or block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,7 +171,7 @@ impl LogScanner {
         let same = |missing: &&mut MissingFrames| missing.interface == interface;
         if let Some(known) = self.missing.iter_mut().find(same) {
             known.frames = known.frames.saturating_add(frames);
-        } else if self.missing.len() < MOST_MISSING {
+        } else if self.missing.len() < MAX_MISSING {
             self.missing.push(MissingFrames { interface, frames });
         } else if let Some(last) = self.missing.last_mut() {
             last.interface = None;

@@ -28,7 +28,7 @@ impl LoadPoint {
 /// The busy time of a bus, in windows of equal length from time 0. The caller decides which time
 /// counts as busy: with intermission or without, with error frames or not.
 ///
-/// Memory is bounded: where a run needs more than [`BusLoad::MOST_WINDOWS`], the length of the
+/// Memory is bounded: where a run needs more than [`BusLoad::MAX_WINDOWS`], the length of the
 /// windows is doubled, as often as necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusLoad {
@@ -39,7 +39,7 @@ pub struct BusLoad {
 
 impl BusLoad {
     /// Maximum number of windows that are kept: an hour and a half in windows of 100 ms.
-    pub const MOST_WINDOWS: u64 = 1 << 16;
+    pub const MAX_WINDOWS: u64 = 1 << 16;
 
     /// Creates windows of `window` ns; 0 counts as 1.
     #[must_use]
@@ -72,7 +72,7 @@ impl BusLoad {
 
     /// Makes windows longer until few enough of them reach to `end`.
     fn reach(&mut self, end: Nanos) {
-        while end.div_ceil(self.window) > Self::MOST_WINDOWS {
+        while end.div_ceil(self.window) > Self::MAX_WINDOWS {
             self.window = self.window.saturating_mul(2);
             let pairs = self.busy.chunks(2);
             self.busy = pairs.map(|pair| pair.iter().sum()).collect();
@@ -139,11 +139,11 @@ mod tests {
         load.add(year, year + 70);
         let end = 100 * year;
         let points = load.points(end);
-        assert!(points.len() as u64 <= BusLoad::MOST_WINDOWS);
+        assert!(points.len() as u64 <= BusLoad::MAX_WINDOWS);
         assert_eq!(points.iter().map(|p| p.busy).sum::<u64>(), 120);
         assert_eq!(points.iter().map(|p| p.length).sum::<u64>(), end);
         let far = load.points(u64::MAX);
-        assert!(far.len() as u64 <= BusLoad::MOST_WINDOWS && far.len() > 1_000);
+        assert!(far.len() as u64 <= BusLoad::MAX_WINDOWS && far.len() > 1_000);
     }
 
     proptest! {

@@ -63,7 +63,7 @@ enum QueueKnowledge {
 
 /// Number of ended frames at which the driver is notified in any case: a quarter of the 64 entries
 /// of QEMU's queues.
-const MOST_UNTOLD: u64 = 16;
+const MAX_UNREPORTED: u64 = 16;
 
 /// Method of making the connection.
 enum ConnectionWay {
@@ -95,7 +95,7 @@ pub struct VirtioDevice {
     /// Number of frames that had ended at the last notification of the driver, and time at which
     /// the first later frame ended.
     reported: u64,
-    untold_since: Option<Nanos>,
+    unreported_since: Option<Nanos>,
 }
 
 fn lock(guest: &Mutex<GuestMachine>) -> MutexGuard<'_, GuestMachine> {
@@ -144,7 +144,7 @@ impl VirtioDevice {
             now: 0,
             coalesce: options.coalesce,
             reported: 0,
-            untold_since: None,
+            unreported_since: None,
         }
     }
 
@@ -189,12 +189,14 @@ impl VirtioDevice {
     /// Returns the latest time for the next call of [`VirtioDevice::work`].
     #[must_use]
     pub fn deadline(&self) -> Option<Nanos> {
-        let untold = self.untold_since.map(|at| at.saturating_add(self.coalesce));
+        let unreported = self
+            .unreported_since
+            .map(|at| at.saturating_add(self.coalesce));
         match self.way {
             ConnectionWay::Connect { at } if self.session.is_none() => Some(at),
             _ => {
                 let session = self.session.as_ref().and_then(MonitorSession::deadline);
-                untold.into_iter().chain(session).min()
+                unreported.into_iter().chain(session).min()
             }
         }
     }
@@ -402,15 +404,15 @@ impl VirtioDevice {
         let guest = lock(&self.guest);
         let (ended, under_way) = (guest.rings.ended(), guest.rings.under_way());
         drop(guest);
-        let untold = ended - self.reported;
-        if untold > 0 && untold < under_way.min(MOST_UNTOLD) {
-            let since = *self.untold_since.get_or_insert(self.now);
+        let unreported = ended - self.reported;
+        if unreported > 0 && unreported < under_way.min(MAX_UNREPORTED) {
+            let since = *self.unreported_since.get_or_insert(self.now);
             if self.now < since.saturating_add(self.coalesce) {
                 return;
             }
         }
         self.reported = ended;
-        self.untold_since = None;
+        self.unreported_since = None;
         self.interrupt(TX);
     }
 

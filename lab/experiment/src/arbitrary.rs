@@ -1,7 +1,7 @@
 //! For tests: any value of a setting. Types of single words have this by `plain_words!`.
 
 use crate::choices::{
-    Boot, Cpu, FilterChoice, GatewayChoice, HopChoice, LogSide, LogTraffic, MOST_EFF, MOST_FILTERS,
+    Boot, Cpu, FilterChoice, GatewayChoice, HopChoice, LogSide, LogTraffic, MAX_EFF, MOST_FILTERS,
     Nesting, OtherTraffic, Tuning, WayPair,
 };
 use guest::Kernel;
@@ -84,7 +84,7 @@ impl AnyValue for FilterChoice {
             (1..=MOST_FILTERS).prop_map(Self::Sff),
             (1..=MOST_FILTERS).prop_map(Self::List),
             (1..=MOST_FILTERS).prop_map(Self::Eff),
-            (1..=MOST_EFF).prop_map(Self::Eff),
+            (1..=MAX_EFF).prop_map(Self::Eff),
         ]
         .boxed()
     }

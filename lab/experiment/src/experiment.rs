@@ -1,4 +1,4 @@
-//! What the settings of an experiment mean together.
+//! The meaning of the settings of an experiment in combination.
 
 use crate::choices::{
     ClockChoice, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, LogSide, LogTraffic,

@@ -9,7 +9,7 @@ use config::{Diagnostic, Diagnostics, SourceText, TomlDocument, TomlTable, TomlV
 use std::collections::BTreeSet;
 
 /// More experiments than this in one file are considered a mistake.
-pub const MOST_EXPERIMENTS: usize = 100_000;
+pub const MAX_EXPERIMENTS: usize = 100_000;
 
 /// The content of a matrix file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,8 +173,8 @@ fn add(
 ) {
     let sizes = axes.iter().map(|(_, words)| words.len());
     let size = sizes.fold(1usize, usize::saturating_mul);
-    if size.saturating_add(all.len()) > MOST_EXPERIMENTS {
-        let text = format!("{place} gives {size} experiments; a file may have {MOST_EXPERIMENTS}");
+    if size.saturating_add(all.len()) > MAX_EXPERIMENTS {
+        let text = format!("{place} gives {size} experiments; a file may have {MAX_EXPERIMENTS}");
         found.push(Diagnostic::error(span.clone(), text).hint("split it into several files"));
         return;
     }

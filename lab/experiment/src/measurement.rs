@@ -16,7 +16,7 @@ pub enum Measurement {
     Image(ImageKind),
     /// Round trips between two programs of a guest, on two controllers of one bus.
     RoundTrip(TripEnds),
-    /// What a program does on a controller of the hypervisor, natively or in an inner machine.
+    /// The task of a program on a controller of the hypervisor, natively or in an inner machine.
     Program(SharedController),
 }
 
@@ -68,11 +68,11 @@ pub enum TripEnds {
 pub struct SharedController {
     /// Its way to the controller.
     pub way: Nesting,
-    /// What it does.
+    /// The task of the program.
     pub task: ProgramTask,
 }
 
-/// What a program does on a controller of the hypervisor.
+/// The task of a program on a controller of the hypervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramTask {
     /// It asks a node of the bus, and waits for the answer.

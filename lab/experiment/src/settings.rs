@@ -6,7 +6,7 @@
 
 use crate::choices::{
     Boot, ClockChoice, Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, Incident,
-    LogTraffic, MOST_BUDGET, MOST_MACHINES, MachineLoad, MachineOrder, ModifyChoice, OtherTraffic,
+    LogTraffic, MAX_BUDGET, MAX_MACHINES, MachineLoad, MachineOrder, ModifyChoice, OtherTraffic,
     Priority, Tuning, WordError, WordKind, number,
 };
 use guest::Kernel;
@@ -299,14 +299,14 @@ settings! {
     /// Virtual time includes the hypervisor's instructions, but not the time that hardware needs to
     /// leave and to enter a machine. Example: --exit-cost 1000
     ExitCost = "exit-cost", "NS", Mention::Name, Absent::Default;
-    exit_cost: u32 = 0, 0..=MOST_EXIT_COST, "number of nanoseconds";
+    exit_cost: u32 = 0, 0..=MAX_EXIT_COST, "number of nanoseconds";
 
     /// Machines that share the controller, 1 to 8: one asks, the others send at the same time (vm
     /// bench only).
     ///
     /// With vm:native, programs on controllers of their own. Example: --machines 8
     Machines = "machines", "N", Mention::Changed, Absent::Default;
-    machines: u8 = 1, 1..=MOST_MACHINES, "number of machines";
+    machines: u8 = 1, 1..=MAX_MACHINES, "number of machines";
 
     /// Frames of the machines other than the one that asks: flood, load:PERCENT or babble.
     ///
@@ -324,7 +324,7 @@ settings! {
     ///
     /// Example: --machines 2 --others babble --budget 500
     Budget = "budget", "N", Mention::Changed, Absent::Default;
-    budget: u32 = 0, 0..=MOST_BUDGET, "number of frames a second";
+    budget: u32 = 0, 0..=MAX_BUDGET, "number of frames a second";
 
     /// The incident in the middle of the round trips: none, kill, pause, reset or bus-off.
     ///
@@ -348,16 +348,16 @@ settings! {
     ///
     /// Example: --stamp-every 10
     StampEvery = "stamp-every", "N", Mention::Changed, Absent::Incomplete;
-    stamp_every: u32 = 1, 1..=MOST_STAMP_EVERY, "distance between stamps";
+    stamp_every: u32 = 1, 1..=MAX_STAMP_EVERY, "distance between stamps";
 }
 
 /// The longest distance between two stamps, frames: the frame's number, by which the tester of the
 /// timed bench identifies the frame to stamp, has 16 bits.
-pub const MOST_STAMP_EVERY: u32 = 65_536;
+pub const MAX_STAMP_EVERY: u32 = 65_536;
 
 /// The highest cost of an exit, ns: a hundred times the cost of an exit on the slowest known
 /// processors.
-pub const MOST_EXIT_COST: u32 = 100_000;
+pub const MAX_EXIT_COST: u32 = 100_000;
 
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

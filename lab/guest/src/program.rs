@@ -169,11 +169,11 @@ impl BackgroundProgram {
     /// Asks the program to end (SIGTERM), and kills it after `patience`. The program is gone when
     /// this returns.
     pub fn end(&mut self, patience: Duration) {
-        const LOOK_EVERY: Duration = Duration::from_millis(10);
+        const CHECK_INTERVAL: Duration = Duration::from_millis(10);
         self.signal(Signal::TERM);
         let until = Instant::now() + patience;
         while self.ended().is_none() && Instant::now() < until {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(CHECK_INTERVAL);
         }
         self.kill();
     }

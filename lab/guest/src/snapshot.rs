@@ -7,7 +7,7 @@ use crate::fetch::{PackageTree, RECORD};
 use crate::machine::GuestFile;
 use crate::own::{self, GuestPrograms};
 use crate::progress::ProgressReport;
-use crate::qemu::{QemuOptions, QemuProcess, STANDS_STILL};
+use crate::qemu::{QemuOptions, QemuProcess, STALL_TIMEOUT};
 use crate::with_causes;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ pub(crate) fn state(
                 QemuProcess::start(qemu, options, &part.join("qemu"))
             })?;
             let mut stops = || {
-                process.processor_first(Instant::now() + STANDS_STILL)?;
+                process.processor_first(Instant::now() + STALL_TIMEOUT)?;
                 if let Some(file) = options.restore {
                     process.resume(file)?;
                 }

@@ -8,9 +8,9 @@ const LEAST_MEMORY: u32 = 64;
 /// The most, MiB.
 const MOST_MEMORY: u32 = 1 << 20;
 /// The greatest shift of virtual time: QEMU supports no greater one.
-const MOST_SHIFT: u8 = 10;
+const MAX_SHIFT: u8 = 10;
 /// The most processors: QEMU's machine supports no more.
-const MOST_CPUS: u32 = 255;
+const MAX_CPUS: u32 = 255;
 /// The memory that a kernel uses before it unpacks the image, MiB: 5.10 to 7.3 need 60 to 90.
 const KERNEL: u64 = 96;
 
@@ -34,10 +34,10 @@ pub enum SpecError {
         least: u64,
     },
     /// A shift of virtual time that QEMU does not support.
-    #[error("an instruction cannot take 2^{0} ns: the shift is 0 to {MOST_SHIFT}")]
+    #[error("an instruction cannot take 2^{0} ns: the shift is 0 to {MAX_SHIFT}")]
     Shift(u8),
     /// No processor, or too many.
-    #[error("a guest cannot have {0} processors: give 1 to {MOST_CPUS}")]
+    #[error("a guest cannot have {0} processors: give 1 to {MAX_CPUS}")]
     Processors(u32),
     /// Register accesses are requested on a bench that has no registers.
     #[error("only the kvaser bench has cards whose register accesses can be recorded")]
@@ -54,8 +54,8 @@ impl GuestSpec {
             return Err(SpecError::Memory(self.memory));
         }
         match self.time {
-            TimeMode::Virtual { shift } if shift > MOST_SHIFT => Err(SpecError::Shift(shift)),
-            TimeMode::Fast { cpus } if !(1..=MOST_CPUS).contains(&cpus) => {
+            TimeMode::Virtual { shift } if shift > MAX_SHIFT => Err(SpecError::Shift(shift)),
+            TimeMode::Fast { cpus } if !(1..=MAX_CPUS).contains(&cpus) => {
                 Err(SpecError::Processors(cpus))
             }
             _ if self.trace_registers && self.bench != BenchKind::Kvaser => {

@@ -16,7 +16,7 @@ const DEVICES: &str = "/dev/";
 /// All classes of error frames (`CAN_ERR_MASK`).
 const ERRORS: u32 = CanId::EFF_MASK;
 /// Number of checks, and the pause between them, for the carrier of an interface that is up.
-const CARRIER_LOOKS: u32 = 30;
+const MAX_CARRIER_CHECKS: u32 = 30;
 const CARRIER_PAUSE: Duration = Duration::from_millis(100);
 
 /// The purpose for which an end is opened.
@@ -222,7 +222,7 @@ fn socket(name: &str, options: &FrameOptions, fd: bool) -> Result<FrameSocket, S
     let mut state = look()?;
     let mut looks = 0;
     // The kernel may report the carrier of an interface late.
-    while state.up && !state.is_usable() && looks < CARRIER_LOOKS {
+    while state.up && !state.is_usable() && looks < MAX_CARRIER_CHECKS {
         std::thread::sleep(CARRIER_PAUSE);
         state = look()?;
         looks += 1;

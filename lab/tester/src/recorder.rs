@@ -19,7 +19,7 @@ use probe::{FrameRecord, IncomingFrame, PayloadStore, SentCopy, Status};
 
 /// The greatest number of records of duplicated or unexpected frames. Further ones are only
 /// counted.
-const MOST_EXTRAS: usize = 1 << 16;
+const MAX_EXTRAS: usize = 1 << 16;
 
 /// The interval that is taken as the latency of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,7 +234,7 @@ impl FateRecorder {
             Some(_) => self.tally.duplicated += 1,
             None => self.tally.unexpected += 1,
         }
-        if self.extras.len() < MOST_EXTRAS {
+        if self.extras.len() < MAX_EXTRAS {
             self.extras.push(ExtraFrame { of: index, out });
         }
         None

@@ -23,7 +23,7 @@ const STAMPS_BESIDES: u32 = 1 << 14;
 /// How much longer than its frames need the kernel's tester may take, ns.
 const TESTER_TIMEOUT: Nanos = 60_000_000_000;
 /// Interval between two checks during a long run.
-const LOOK: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The buses and the settings of a measurement on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,7 +238,7 @@ fn longest(n: u64, last: Nanos, mode: SendMode, timeout: Nanos) -> Nanos {
 fn wait(tester: &mut BitcanTester, most: Nanos) -> Result<bool, Error> {
     let mut left = Duration::from_nanos(most);
     while !left.is_zero() {
-        let now = left.min(LOOK);
+        let now = left.min(CHECK_INTERVAL);
         if tester.wait(now)? {
             return Ok(true);
         }

@@ -39,7 +39,7 @@ const FOLDERS: [&str; 6] = ["crates", "lab", "baremetal", "benches", "fuzz", "xt
 /// A module, by its path from the root of its crate.
 type ModulePath = Vec<String>;
 
-/// What a file imports.
+/// The imports of a file.
 #[derive(Default)]
 struct FileImports {
     /// The path of each import, and the name that it has here.

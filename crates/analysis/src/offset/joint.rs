@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use frame::Nanos;
 
 /// Maximum number of releases from which a table is computed.
-const MOST_RELEASES: u64 = 100_000;
+const MAX_RELEASES: u64 = 100_000;
 
 /// Messages that share a clock, among the rivals of a frame of another clock.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct JointMessages {
 impl JointMessages {
     /// Creates a table up to `busy` at most. `None` where offsets have no effect.
     pub(super) fn new(members: Vec<(usize, Nanos, RivalStream)>, busy: Nanos) -> Option<Self> {
-        Self::limited(members, busy, MOST_RELEASES)
+        Self::limited(members, busy, MAX_RELEASES)
     }
 
     /// The same with at most `most` releases in the table.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 /// Maximum number of sets of messages that are tried where not all of a node can be considered in
 /// all phases.
-const MOST_CHOICES: usize = 16;
+const MAX_CHOICES: usize = 16;
 
 /// Removes offsets where a node would have too many phases; returns for each node the number that
 /// it had and the number that it has.
@@ -30,7 +30,7 @@ pub(crate) fn limit(messages: &mut [SentMessage], nodes: usize) -> Vec<OffsetUse
         // the greatest load.
         let mut firsts: Vec<usize> = Vec::new();
         for &i in &of_node {
-            if firsts.len() < MOST_CHOICES && firsts.iter().all(|&f| period(f) != period(i)) {
+            if firsts.len() < MAX_CHOICES && firsts.iter().all(|&f| period(f) != period(i)) {
                 firsts.push(i);
             }
         }

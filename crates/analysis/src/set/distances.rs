@@ -1,6 +1,6 @@
 //! `distances` of a message: its arrival curve.
 
-use crate::{Arrival, ArrivalError, MOST_DISTANCES};
+use crate::{Arrival, ArrivalError, MAX_DISTANCES};
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -57,7 +57,7 @@ fn arrival(given: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Arrival> {
         Err(error) => {
             let place = match error {
                 ArrivalError::Short { releases, .. } => list.get(releases.saturating_sub(2)),
-                ArrivalError::TooMany(_) => list.get(MOST_DISTANCES),
+                ArrivalError::TooMany(_) => list.get(MAX_DISTANCES),
                 ArrivalError::NoTime => list.last(),
                 _ => None,
             };

@@ -21,7 +21,7 @@ use core::ops::Range;
 pub const MOST_MESSAGES: usize = 100_000;
 
 /// Maximum number of buses in a set.
-pub const MOST_BUSES: usize = 1_000;
+pub const MAX_BUSES: usize = 1_000;
 
 /// A message set as it was read.
 #[derive(Clone, Debug)]
@@ -118,9 +118,9 @@ impl SetReader {
             return;
         };
         let all = table.all();
-        if all.len() > MOST_BUSES {
+        if all.len() > MAX_BUSES {
             given.wrong(
-                format!("{} buses are too many: {MOST_BUSES} is the most", all.len()),
+                format!("{} buses are too many: {MAX_BUSES} is the most", all.len()),
                 "",
                 found,
             );

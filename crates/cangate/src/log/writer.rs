@@ -23,7 +23,7 @@ pub(super) struct LineWriter {
     done: Receiver<()>,
     /// The number of lines that are written.
     written: Arc<AtomicU64>,
-    unsaid: AtomicU64,
+    dropped: AtomicU64,
 }
 
 impl LineWriter {
@@ -49,7 +49,7 @@ impl LineWriter {
             lines: thread.map(|_| lines),
             done,
             written,
-            unsaid: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
         }
     }
 
@@ -59,16 +59,16 @@ impl LineWriter {
         let Some(lines) = &self.lines else { return };
         let left_out = self.left_out();
         if left_out > 0 && lines.try_send(loss(left_out)).is_ok() {
-            self.unsaid.fetch_sub(left_out, Ordering::Relaxed);
+            self.dropped.fetch_sub(left_out, Ordering::Relaxed);
         }
         if lines.try_send(line).is_err() {
-            self.unsaid.fetch_add(1, Ordering::Relaxed);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Returns the number of lines that were left out and not yet reported.
     pub(super) fn left_out(&self) -> u64 {
-        self.unsaid.load(Ordering::Relaxed)
+        self.dropped.load(Ordering::Relaxed)
     }
 
     /// Queues a line of the beginning or the end, when no gateway runs: waits for space as long as

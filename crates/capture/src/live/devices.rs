@@ -48,7 +48,7 @@ struct RecordedDevice {
     /// Time of the next attempt to open a device that is gone, since the start.
     look_at: Duration,
     /// Lost frames that no later frame has reported yet: in the queue, and in the controller.
-    untold: u64,
+    unreported: u64,
     overruns: u64,
 }
 
@@ -99,7 +99,7 @@ impl RecordedDevices {
                 place: names.place(path),
                 filters,
                 look_at: Duration::ZERO,
-                untold: 0,
+                unreported: 0,
                 overruns: 0,
             });
         }
@@ -201,7 +201,7 @@ impl RecordedDevices {
     /// Reports, at the end, the losses that no later frame has reported.
     pub(super) fn report_rest(&mut self, filling: &mut FillingChunk) {
         for one in &mut self.all {
-            let lost = std::mem::take(&mut one.untold) + std::mem::take(&mut one.overruns);
+            let lost = std::mem::take(&mut one.unreported) + std::mem::take(&mut one.overruns);
             if lost > 0 {
                 filling.gap(Some(one.place), lost, LossPlace::Device);
             }
@@ -228,14 +228,14 @@ impl RecordedDevice {
         // Read after the number of frames: the driver has counted a loss before the frames that
         // report it.
         let lost = queue.take_lost(&**line);
-        self.untold += u64::from(lost.queue);
+        self.unreported += u64::from(lost.queue);
         self.overruns += u64::from(lost.controller);
         counts.at(self.place).lost_device += u64::from(lost.queue) + u64::from(lost.controller);
         for _ in 0..frames {
             let mut bytes = [0; FD_SIZE];
             let slot = queue.take(&**line, &mut bytes);
-            let reported = u64::from(slot.lost_before).min(self.untold);
-            self.untold -= reported;
+            let reported = u64::from(slot.lost_before).min(self.unreported);
+            self.unreported -= reported;
             let sent = if slot.sent {
                 Direction::Sent
             } else {

@@ -14,7 +14,7 @@ use linux::{Errno, PollSet};
 use std::time::{Duration, Instant};
 
 /// Interfaces with an index above this one are not counted separately.
-const MOST_INDEX: usize = 1 << 12;
+const MAX_INDEX: usize = 1 << 12;
 
 /// Size of a classic frame in the ring, in bytes: the maximum number of waiting sent frames is the
 /// number of frames in the ring.
@@ -263,7 +263,7 @@ impl CaptureRing {
         let counts = &mut filling.counts;
         let mut lost = Vec::new();
         if counts.lost_ring > 0 {
-            for interface in 1..MOST_INDEX {
+            for interface in 1..MAX_INDEX {
                 let read = self.read.by_interface.get(interface).copied();
                 let passed = passed.read(interface as u32).ok().flatten();
                 let passed = passed.unwrap_or_default();
@@ -296,7 +296,7 @@ impl ReadFrames {
     fn count(&mut self, interface: u32) {
         self.all += 1;
         let at = interface as usize;
-        if at >= MOST_INDEX {
+        if at >= MAX_INDEX {
             return;
         }
         if self.by_interface.len() <= at {

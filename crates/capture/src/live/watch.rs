@@ -8,7 +8,7 @@ use linux::packet::{CaptureRule, FilterProgram};
 use std::os::fd::{AsRawFd as _, RawFd};
 
 /// Indices above this one are looked up one by one.
-const MOST_INDEX: usize = 1 << 16;
+const MAX_INDEX: usize = 1 << 16;
 
 /// The state of an interface when it was last checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -170,7 +170,7 @@ impl InterfaceWatch {
         let name = self.links.name(index);
         let place = self.names.place(&name);
         let at = index as usize;
-        if at < MOST_INDEX {
+        if at < MAX_INDEX {
             if self.places.len() <= at {
                 self.places.resize(at + 1, u16::MAX);
             }

@@ -33,7 +33,7 @@ const DATA: TimingLimits = TimingLimits {
 /// Number of transmit buffers if the core does not report it: before version 2.3, all had four.
 const BUFFERS: usize = 4;
 /// The maximum number of transmit buffers.
-const MOST_BUFFERS: usize = 8;
+const MAX_BUFFERS: usize = 8;
 
 /// Maximum number of reads of the device ID until the core has come out of reset.
 const MAX_RESET_READS: u32 = 10_000;
@@ -43,13 +43,13 @@ pub struct CtuCanFd<R> {
     registers: R,
     properties: Properties,
     /// Frames in transmit buffers, oldest first, from buffer `tail` on.
-    tokens: [Token; MOST_BUFFERS],
+    tokens: [Token; MAX_BUFFERS],
     tail: usize,
     in_flight: usize,
     /// Current value of the priority register.
     priorities: u32,
     /// Frames whose fate the next service must report: they were in flight at a stop.
-    unsaid: [Option<(Token, Result<(), TransmitFailure>)>; MOST_BUFFERS],
+    pending: [Option<(Token, Result<(), TransmitFailure>)>; MAX_BUFFERS],
     status: ErrorStatus,
     listen_only: bool,
     fd: bool,
@@ -63,17 +63,17 @@ impl<R: Registers> CtuCanFd<R> {
     pub fn new(mut registers: R, clock: u32) -> Self {
         let reported = (registers.read32(TX_COMMAND) >> 16 & 0xF) as usize;
         let buffers = match reported {
-            2..=MOST_BUFFERS => reported,
+            2..=MAX_BUFFERS => reported,
             _ => BUFFERS,
         };
         Self {
             registers,
             properties: properties(clock, buffers),
-            tokens: [0; MOST_BUFFERS],
+            tokens: [0; MAX_BUFFERS],
             tail: 0,
             in_flight: 0,
             priorities: first_priorities(buffers),
-            unsaid: [None; MOST_BUFFERS],
+            pending: [None; MAX_BUFFERS],
             status: ErrorStatus::default(),
             listen_only: false,
             fd: false,
@@ -148,17 +148,17 @@ impl<R: Registers> CtuCanFd<R> {
             let state = self.oldest();
             let fate = self.fate(state).unwrap_or(Err(why));
             let token = self.retire();
-            while self.unsaid.get(slot).is_some_and(Option::is_some) {
+            while self.pending.get(slot).is_some_and(Option::is_some) {
                 slot += 1;
             }
-            if let Some(free) = self.unsaid.get_mut(slot) {
+            if let Some(free) = self.pending.get_mut(slot) {
                 *free = Some((token, fate));
             }
         }
     }
 
     fn report_pending(&mut self, report: &mut dyn FnMut(ControllerEvent<'_>)) {
-        for slot in &mut self.unsaid {
+        for slot in &mut self.pending {
             if let Some((token, fate)) = slot.take() {
                 report(ControllerEvent::end(token, fate));
             }
@@ -330,10 +330,10 @@ impl<R: Registers> Controller for CtuCanFd<R> {
             return 0;
         }
         // Each frame that is still to be reported occupies a buffer, too.
-        let unsaid = self.unsaid.iter().flatten().count();
+        let pending = self.pending.iter().flatten().count();
         self.properties
             .buffers
-            .saturating_sub(self.in_flight + unsaid)
+            .saturating_sub(self.in_flight + pending)
     }
 
     fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), ControllerRefusal> {

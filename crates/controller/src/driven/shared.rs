@@ -61,12 +61,12 @@ pub(crate) struct DrivenState {
     pub(crate) more: bool,
     last_service: Nanos,
     /// Error frames that were found in a call that could not hand them over.
-    unsaid: VecDeque<Frame>,
+    pending: VecDeque<Frame>,
 }
 
-/// Capacity of `unsaid`, which keeps error frames until a call can hand them over; further ones are
+/// Capacity of `pending`, which keeps error frames until a call can hand them over; further ones are
 /// only counted.
-const UNSAID: usize = 16;
+const MAX_PENDING: usize = 16;
 
 /// Time after which the transmitting half services frames in flight, because the receiving half was
 /// not called (at the end of a run), ns.
@@ -102,7 +102,7 @@ impl DrivenPort {
                 news: true,
                 more: false,
                 last_service: 0,
-                unsaid: VecDeque::with_capacity(UNSAID),
+                pending: VecDeque::with_capacity(MAX_PENDING),
             }),
             waiting: AtomicUsize::new(0),
             watch: Once::new(),
@@ -188,7 +188,7 @@ impl DrivenState {
     /// Returns whether nothing is left to be done or reported, unless the controller has something
     /// new.
     pub(crate) fn is_calm(&self) -> bool {
-        !self.more && !self.news && self.restart_at.is_none() && self.unsaid.is_empty()
+        !self.more && !self.news && self.restart_at.is_none() && self.pending.is_empty()
     }
 
     #[inline]
@@ -317,7 +317,7 @@ impl DrivenState {
         }
         let mut frames = 0;
         if budget > 0 {
-            while let Some(frame) = self.unsaid.pop_front() {
+            while let Some(frame) = self.pending.pop_front() {
                 self.hand_over_error(&frame, now, errors, take, &mut frames);
             }
         }
@@ -413,7 +413,7 @@ impl DrivenState {
         };
         match errors {
             Some(wanted) => self.hand_over_error(&frame, now, wanted, take, frames),
-            None if self.unsaid.len() < UNSAID => self.unsaid.push_back(frame),
+            None if self.pending.len() < MAX_PENDING => self.pending.push_back(frame),
             None => self.error_frames += 1,
         }
     }

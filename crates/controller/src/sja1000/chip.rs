@@ -49,7 +49,7 @@ pub struct Sja1000<R> {
     /// The frame in the transmit buffer.
     in_flight: Option<InFlight>,
     /// A frame whose fate the next service must report: it was in flight at a stop.
-    unsaid: Option<(Token, Result<(), TransmitFailure>)>,
+    pending: Option<(Token, Result<(), TransmitFailure>)>,
     status: ErrorStatus,
     mode: RunningMode,
     acceptance: AcceptanceFilter,
@@ -91,7 +91,7 @@ impl<R: Registers> Sja1000<R> {
                 one_shot: true,
             },
             in_flight: None,
-            unsaid: None,
+            pending: None,
             status: ErrorStatus {
                 state: None,
                 tec: 0,
@@ -149,7 +149,7 @@ impl<R: Registers> Sja1000<R> {
             } else {
                 Err(why)
             };
-            self.unsaid = Some((frame.token, fate));
+            self.pending = Some((frame.token, fate));
         }
         self.aborting = false;
     }
@@ -164,7 +164,7 @@ impl<R: Registers> Sja1000<R> {
     }
 
     fn report_pending(&mut self, report: &mut dyn FnMut(ControllerEvent<'_>)) {
-        if let Some((token, fate)) = self.unsaid.take() {
+        if let Some((token, fate)) = self.pending.take() {
             report(ControllerEvent::end(token, fate));
         }
     }
@@ -353,7 +353,7 @@ impl<R: Registers> Controller for Sja1000<R> {
 
     fn room(&self) -> usize {
         // A frame that is still to be reported occupies the buffer, too.
-        let free = self.in_flight.is_none() && self.unsaid.is_none();
+        let free = self.in_flight.is_none() && self.pending.is_none();
         usize::from(free && self.status.is_on_bus())
     }
 

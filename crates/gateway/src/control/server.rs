@@ -15,7 +15,7 @@ pub(crate) const MAX_CLIENTS: usize = 16;
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum number of clients accepted in one turn, so that many connections do not delay signals.
-const MOST_ACCEPTED: usize = 64;
+const MAX_ACCEPTED: usize = 64;
 
 struct ControlClient {
     stream: UnixStream,
@@ -95,7 +95,7 @@ impl ControlServer {
     }
 
     fn accept(&mut self, now: Instant, answer: &mut dyn FnMut(ControlRequest) -> Vec<u8>) {
-        for _ in 0..MOST_ACCEPTED {
+        for _ in 0..MAX_ACCEPTED {
             // An error here (too many open files) recurs in the next turn; the clients that hold
             // the files are disconnected after CLIENT_TIMEOUT at the latest.
             let Ok((mut stream, _)) = self.socket.listener.accept() else {

@@ -17,7 +17,7 @@ const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of simultaneous clients. One more replaces the client that has been connected
 /// longest: a client that sends its request and reads the answer is gone within milliseconds, so
 /// the oldest one is slow, and a scrape need not wait for it.
-const MOST_CLIENTS: usize = 64;
+const MAX_CLIENTS: usize = 64;
 
 /// Maximum number of bytes in one read or write.
 const PIECE: usize = 4096;
@@ -26,7 +26,7 @@ const PIECE: usize = 4096;
 const LONGEST: usize = 8192;
 
 /// Maximum number of headers in a request.
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 /// The error that the metrics cannot be served.
 #[derive(thiserror::Error, Debug)]
@@ -159,7 +159,7 @@ impl HttpClients<'_> {
         if stream.set_nonblocking(true).is_err() {
             return;
         }
-        if self.all.len() >= MOST_CLIENTS {
+        if self.all.len() >= MAX_CLIENTS {
             drop(self.all.remove(0));
             self.slow += 1;
         }
@@ -315,7 +315,7 @@ impl HttpRequest {
 
 /// Parses a request; returns `None` while it is incomplete.
 fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, HttpAnswer> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(bytes) {
         Ok(httparse::Status::Complete(_)) => {}
@@ -420,7 +420,7 @@ mod tests {
         let slow: Vec<TcpStream> = [&b""[..], b"GET /met"]
             .into_iter()
             .cycle()
-            .take(MOST_CLIENTS - 1)
+            .take(MAX_CLIENTS - 1)
             .map(|begun| {
                 let mut stream = TcpStream::connect(address).unwrap();
                 stream.write_all(begun).unwrap();
@@ -434,7 +434,7 @@ mod tests {
         let more = [(); 2].map(|()| TcpStream::connect(address).unwrap());
         assert!(ask(address).starts_with("HTTP/1.1 503 "));
         let there = slow.iter().filter(|stream| is_there(stream)).count();
-        assert!(there >= MOST_CLIENTS - 3, "{there}");
+        assert!(there >= MAX_CLIENTS - 3, "{there}");
         assert!(!is_there(&slow[0]));
         assert!(more.iter().all(is_there));
     }

@@ -245,6 +245,7 @@ pub enum Notice {
         why: String,
     },
     /// The service manager could not be notified of the gateway's state.
+    #[serde(rename = "not_told")]
     NotNotified {
         /// The reason.
         why: String,

@@ -6,11 +6,11 @@ use engine::LinkState;
 use std::fmt;
 
 /// The maximum number of names in one line; the rest are counted.
-const MOST_NAMES: usize = 10;
+const MAX_NAMES: usize = 10;
 
 fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let more = names.len().saturating_sub(MOST_NAMES);
-    let mut text = names.take(MOST_NAMES).collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(MAX_NAMES);
+    let mut text = names.take(MAX_NAMES).collect::<Vec<_>>().join(", ");
     if more > 0 {
         text.push_str(&format!(" and {more} more"));
     }

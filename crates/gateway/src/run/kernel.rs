@@ -63,7 +63,7 @@ impl PathRefusal {
 }
 
 /// The interval at which the gateway checks whether another process has removed routes.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The checks take at most one part in this number of a processor's time, however many rules there
 /// are.
 const SHARE: u32 = 100;
@@ -107,7 +107,7 @@ impl InKernel {
                 ..KernelPlan::default()
             },
             slots: KERNEL_PATHS.into_iter().map(slot).collect(),
-            next_check: Instant::now() + LOOK,
+            next_check: Instant::now() + CHECK_INTERVAL,
             missing: BTreeSet::new(),
             interfaces,
         };
@@ -315,7 +315,8 @@ impl InKernel {
                         notices.send(Notice::OffloadRestored {
                             data_path,
                             restored,
-                            within_ms: u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX),
+                            within_ms: u64::try_from(CHECK_INTERVAL.as_millis())
+                                .unwrap_or(u64::MAX),
                         });
                     }
                 }
@@ -333,7 +334,7 @@ impl InKernel {
             }
         }
         let took = begun.elapsed();
-        self.next_check = begun + LOOK.max(took * SHARE);
+        self.next_check = begun + CHECK_INTERVAL.max(took * SHARE);
         refused
     }
 

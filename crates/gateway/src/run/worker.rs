@@ -32,7 +32,7 @@ const NAP: Duration = Duration::from_millis(1);
 
 /// The number of checks between two readings of the clock, when the worker does not wait: less than
 /// a microsecond on most processors.
-const LOOKS: u32 = 16;
+const CHECKS_PER_READING: u32 = 16;
 /// The number of rounds of checks between two steps.
 const ROUNDS: u32 = 64;
 
@@ -173,7 +173,7 @@ impl Worker<'_> {
             if self.mailbox.is_waiting() {
                 return read;
             }
-            for _ in 0..LOOKS {
+            for _ in 0..CHECKS_PER_READING {
                 if self.engine.look_for(|half| !half.is_quiet()) {
                     return read;
                 }

@@ -29,7 +29,7 @@ const IFF_UP: u32 = 1;
 const IFF_RUNNING: u32 = 1 << 6;
 const IFF_ECHO: u32 = 1 << 18;
 /// The longest name of an interface in bytes, without the zero at its end (`IFNAMSIZ`).
-const MOST_NAME: usize = 15;
+const MAX_NAME: usize = 15;
 
 /// Size of `struct ifinfomsg` in bytes.
 pub const IFINFO: usize = 16;
@@ -100,7 +100,7 @@ impl NetLink {
 
 /// Returns the kernel's description of an interface: the body of RTM_NEWLINK.
 pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
-    if name.is_empty() || name.len() > MOST_NAME || name.contains('\0') {
+    if name.is_empty() || name.len() > MAX_NAME || name.contains('\0') {
         return Err(LinkError::Refused(Errno::NODEV.into()));
     }
     let mut body = vec![0; IFINFO];

@@ -23,7 +23,7 @@ const CODE: usize = 4;
 const HEADER: usize = 16;
 /// The most bytes of an attribute's value: its length field, which includes the header, has 16
 /// bits.
-const MOST_VALUE: usize = u16::MAX as usize - 4;
+const MAX_VALUE: usize = u16::MAX as usize - 4;
 /// `NLA_F_NESTED`: an attribute's value consists of attributes.
 const NESTED: u16 = 0x8000;
 
@@ -204,7 +204,7 @@ fn errno(body: &[u8]) -> Option<Option<Errno>> {
 /// # Panics
 /// If the value has more than 65531 bytes, which no attribute can have.
 pub fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
-    assert!(value.len() <= MOST_VALUE, "attribute {kind} is too long");
+    assert!(value.len() <= MAX_VALUE, "attribute {kind} is too long");
     let attribute = DefaultNla::new(kind, value.to_vec());
     let start = out.len();
     out.resize(start + attribute.buffer_len(), 0);

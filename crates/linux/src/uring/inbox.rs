@@ -31,7 +31,7 @@ pub struct UringInbox {
     /// The receiving request is under way.
     armed: bool,
     /// The error that ended the request; it is reported after the datagrams before it.
-    output: Option<Errno>,
+    failure: Option<Errno>,
     taken: Vec<TakenDatagram>,
     /// How often all buffers were in use.
     starved: u64,
@@ -55,7 +55,7 @@ impl UringInbox {
             ring,
             buffers,
             armed: false,
-            output: None,
+            failure: None,
             starved: 0,
         })
     }
@@ -72,7 +72,7 @@ impl UringInbox {
     #[inline]
     #[must_use]
     pub const fn is_armed(&self) -> bool {
-        self.armed && self.output.is_none()
+        self.armed && self.failure.is_none()
     }
 
     /// Returns the number of datagrams for which there is room.
@@ -128,12 +128,12 @@ impl UringInbox {
             self.call()?;
         }
         self.take(want);
-        if !self.armed && self.output.is_none() && self.taken.len() < want {
+        if !self.armed && self.failure.is_none() && self.taken.len() < want {
             self.arm()?;
             self.take(want);
         }
         match self.taken.len() {
-            0 => Err(self.output.take().unwrap_or(Errno::AGAIN)),
+            0 => Err(self.failure.take().unwrap_or(Errno::AGAIN)),
             n => Ok(n),
         }
     }
@@ -171,7 +171,7 @@ impl UringInbox {
     }
 
     fn take(&mut self, want: usize) {
-        while self.taken.len() < want && self.output.is_none() {
+        while self.taken.len() < want && self.failure.is_none() {
             let Some(completion) = self.ring.next() else {
                 return;
             };
@@ -190,7 +190,7 @@ impl UringInbox {
                 }
                 (Err(Errno::NOBUFS), _) => self.starved += 1,
                 (Ok(_) | Err(Errno::CANCELED | Errno::INTR | Errno::AGAIN), _) => {}
-                (Err(other), _) => self.output = Some(other),
+                (Err(other), _) => self.failure = Some(other),
             }
         }
     }

@@ -15,7 +15,7 @@ const CANCEL: u64 = u64::MAX;
 /// How often a dropped [`SocketRing`] checks whether all requests have ended, and for how long each
 /// time. A request ends within microseconds; the total of one second is for a machine that is slow
 /// to do so.
-const LOOKS: u32 = 50;
+const MAX_CHECKS: u32 = 50;
 const LOOK_NS: u32 = 20_000_000;
 
 /// `IORING_ENTER_GETEVENTS` (`uapi/linux/io_uring.h`).
@@ -179,7 +179,7 @@ impl SocketRing {
         }
         let time = Timespec::new().nsec(LOOK_NS);
         let arguments = SubmitArgs::new().timespec(&time);
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_CHECKS {
             while self.next().is_some() {}
             if self.under_way == 0 {
                 return true;

@@ -131,10 +131,10 @@ impl<'a> Blocks<'a> {
             .or_else(|_| self.get_kind(at, b"##MD"));
         let data = block.map(|block| block.data).unwrap_or_default();
         let end = data.iter().position(|b| *b == 0).unwrap_or(data.len());
-        let text = data.get(..end.min(MOST_TEXT)).unwrap_or_default();
+        let text = data.get(..end.min(MAX_TEXT)).unwrap_or_default();
         String::from_utf8_lossy(text).into_owned()
     }
 }
 
 /// Maximum length of a name in bytes; the rest is not used.
-const MOST_TEXT: usize = 256;
+const MAX_TEXT: usize = 256;

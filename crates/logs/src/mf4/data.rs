@@ -8,7 +8,7 @@ use std::io::Read as _;
 
 /// Maximum number of bytes of data that are read of one file, unpacked: 4 GiB. A small file can be
 /// unpacked to any size.
-pub(super) const MOST_UNPACKED: u64 = 4 << 30;
+pub(super) const MAX_UNPACKED: u64 = 4 << 30;
 
 const TOO_MUCH: LogFault =
     LogFault::Said("more than 4 GiB of unpacked data: cut the log into several files");

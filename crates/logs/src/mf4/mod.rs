@@ -99,7 +99,7 @@ impl Mf4Reader {
             frames: &mut self.frames,
             faults: &mut self.faults,
             passed: &mut self.passed,
-            budget: data::MOST_UNPACKED,
+            budget: data::MAX_UNPACKED,
         };
         if let Err(fault) = records.read_all() {
             self.lost = Some(fault);

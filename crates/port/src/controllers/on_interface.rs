@@ -20,7 +20,7 @@ use vcontroller::{ErrorState, NextFrame, VirtualController};
 use virtio::FIRST_OTHER;
 
 /// Interval at which the interface is checked when no event reports a change, ns.
-const LOOK: Nanos = 100_000_000;
+const CHECK_INTERVAL: Nanos = 100_000_000;
 /// Minimum time after the previous frames from which frames are read one at a time, ns: less than
 /// the duration of the shortest frame at 1 Mbit/s, so that only a turn that finds more than one
 /// waiting reads them all.
@@ -105,7 +105,7 @@ impl OnInterface {
         }
         // The timer's steps and those of this clock are not the same: half an interval is near
         // enough.
-        let due = came & 1 << TICK != 0 && now.saturating_add(LOOK / 2) >= self.look_at;
+        let due = came & 1 << TICK != 0 && now.saturating_add(CHECK_INTERVAL / 2) >= self.look_at;
         if due || now >= self.look_at {
             self.check_interface(now);
         }
@@ -156,7 +156,7 @@ impl OnInterface {
     /// Checks the state of the interface. Error states come by error frames, and are left
     /// unchanged.
     fn check_interface(&mut self, now: Nanos) {
-        self.look_at = now.saturating_add(LOOK);
+        self.look_at = now.saturating_add(CHECK_INTERVAL);
         let before = self.controller.state();
         let state = match self.socket.query_state() {
             Ok(found) if found.is_usable() && before.is_some_and(ErrorState::is_on_bus) => before,
@@ -204,13 +204,13 @@ impl OnInterface {
     }
 }
 
-/// Makes a timer that expires every [`LOOK`].
+/// Makes a timer that expires every [`CHECK_INTERVAL`].
 fn timer() -> rustix::io::Result<OwnedFd> {
     let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
     let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
     let time = Timespec {
         tv_sec: 0,
-        tv_nsec: LOOK as i64,
+        tv_nsec: CHECK_INTERVAL as i64,
     };
     let each = Itimerspec {
         it_interval: time,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use vcontroller::{FunctionCounters, VfNumber, VirtualController};
 
 /// Maximum number of machines that share a controller.
-pub(crate) const MOST_FUNCTIONS: u8 = 32;
+pub(crate) const MAX_FUNCTIONS: u8 = 32;
 
 /// Event: another machine's turn has produced frames or completions for this one.
 const NEWS: u8 = TICK + 1;
@@ -145,10 +145,10 @@ impl ControllerRegistry {
         let entry = self.0.entry(name.to_owned()).or_default();
         let known = entry.machines.iter().position(|machine| machine == port);
         let number = known.unwrap_or(entry.machines.len());
-        let vf = u8::try_from(number).ok().filter(|vf| *vf < MOST_FUNCTIONS);
+        let vf = u8::try_from(number).ok().filter(|vf| *vf < MAX_FUNCTIONS);
         let vf = vf.ok_or_else(|| {
             fail(format!(
-                "{MOST_FUNCTIONS} machines, the maximum, share controller `{name}` already"
+                "{MAX_FUNCTIONS} machines, the maximum, share controller `{name}` already"
             ))
         })?;
         if known.is_none() {

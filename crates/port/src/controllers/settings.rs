@@ -2,7 +2,7 @@
 //! node there.
 
 use super::on_interface::OnInterface;
-use super::registry::{ControllerPlace, MOST_FUNCTIONS, registry};
+use super::registry::{ControllerPlace, MAX_FUNCTIONS, registry};
 use crate::embedded::{BusSettings, join, world};
 use crate::kind::{FramePassage, PortSettings, port_kind};
 use crate::socketcan::{self, SocketCanSettings};
@@ -58,7 +58,7 @@ impl ControllerSettings {
 
 fn controller(fd: bool) -> VirtualController {
     VirtualController::new(ControllerConfig {
-        functions: MOST_FUNCTIONS,
+        functions: MAX_FUNCTIONS,
         queue: QUEUE,
         fifo: FIFO,
         fd,

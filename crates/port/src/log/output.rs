@@ -60,7 +60,7 @@ pub(super) enum LogOutput {
 }
 
 /// Interval of the checks whether a log is still at its path, ns.
-const LOOK: Nanos = 1_000_000_000;
+const CHECK_INTERVAL: Nanos = 1_000_000_000;
 
 /// Time for which the old file is used if no new one can be made, ns.
 const LOOK_AGAIN: Nanos = 10_000_000_000;
@@ -93,7 +93,7 @@ impl OutputPlace {
         if now < self.look_at {
             return None;
         }
-        self.look_at = now.saturating_add(LOOK);
+        self.look_at = now.saturating_add(CHECK_INTERVAL);
         let id = |meta: &std::fs::Metadata| (meta.dev(), meta.ino());
         let ours = file.metadata().ok()?;
         match std::fs::metadata(&self.path) {

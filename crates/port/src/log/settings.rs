@@ -90,7 +90,7 @@ const ON_FULL: [(&str, OnFull); 2] = [("wait", OnFull::Wait), ("refuse", OnFull:
 const ORIGINS: [(&str, LogOrigin); 2] = [("shared", LogOrigin::Shared), ("own", LogOrigin::Own)];
 
 /// Maximum number of lines or blocks that are read to find the first frame of a log.
-const MOST_BEFORE: usize = 10_000;
+const MAX_BEFORE: usize = 10_000;
 
 const PACES: [(&str, ReplaySpeed); 2] = [
     ("original", ReplaySpeed::Original),
@@ -296,7 +296,7 @@ impl PortSettings for LogSettings {
 /// Returns the stamp of the first frame, of any interface.
 fn first_stamp(mut reader: LogReader<File>) -> Option<Nanos> {
     let mut frame = FrameBuf::new();
-    for _ in 0..MOST_BEFORE {
+    for _ in 0..MAX_BEFORE {
         match reader.read(&mut frame) {
             Ok(logged) => return logged.map(|logged| logged.ns),
             Err(LogError::Bad { .. }) => {}

@@ -24,7 +24,7 @@ use std::sync::Arc;
 const LINES_PER_FRAME: usize = 16;
 
 /// Delay of frames from which a remark reports it, ns: more than a busy machine's usual delays.
-const WORTH_SAYING: Nanos = 100_000_000;
+const REPORTED_DELAY: Nanos = 100_000_000;
 
 /// The source that replays a log. A frame's stamp is the one in the log; its token is the number of
 /// its line or the byte offset of its block.
@@ -380,7 +380,7 @@ impl Receive for LogSource {
             ));
         }
         let behind = self.due.behind(self.first);
-        if behind >= WORTH_SAYING {
+        if behind >= REPORTED_DELAY {
             out.push(format!(
                 "{} begins {:.1} s after another log with the same clock, and its replay keeps \
                  this distance (`origin = \"own\"` starts it at once)",
@@ -394,7 +394,7 @@ impl Receive for LogSource {
                 self.name
             ));
         }
-        if self.latest >= WORTH_SAYING {
+        if self.latest >= REPORTED_DELAY {
             out.push(format!(
                 "{}: frames were up to {:.1} s late, because destinations had no room or this \
                  machine was busy",

@@ -12,7 +12,7 @@ use linux::shared::SharedMapping as Memory;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Interval at which the port checks whether the other side has read the held frames, ns.
-const LOOK: Nanos = 20_000_000;
+const CHECK_INTERVAL: Nanos = 20_000_000;
 
 struct ShmState {
     attached: Box<dyn MemoryAttachment>,
@@ -300,7 +300,7 @@ impl Transmit for ShmTransmit {
             rings.progress();
         }
         let held = inner.held() as usize;
-        self.look = (held > 0).then_some(now.saturating_add(LOOK));
+        self.look = (held > 0).then_some(now.saturating_add(CHECK_INTERVAL));
         Ok(FlushReport { sent, held })
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 /// Maximum number of filters after widening. The kernel walks widened ones one by one for each
 /// frame (some 14 ns each on the lab's virtual CPU); with more than these, letting everything
 /// through and matching by the table is cheaper.
-const MOST_WIDENED: usize = 64;
+const MAX_WIDENED: usize = 64;
 
 /// The filter that lets every frame through.
 const EVERYTHING: RawFilter = RawFilter { id: 0, mask: 0 };
@@ -26,7 +26,7 @@ pub(super) fn filters(interest: &FrameInterest) -> Vec<RawFilter> {
             }
             (1..=CanId::EFF_MASK.count_ones())
                 .map(|bits| widened(list, bits))
-                .find(|list| list.len() <= MOST_WIDENED)
+                .find(|list| list.len() <= MAX_WIDENED)
                 .unwrap_or_else(|| vec![EVERYTHING])
         }
     }
@@ -109,7 +109,7 @@ mod tests {
         let close: Vec<_> = (0..600).map(exact).collect();
         let list = filters(&interest(close));
         assert!(
-            list.len() <= MOST_WIDENED && list.len() > 1,
+            list.len() <= MAX_WIDENED && list.len() > 1,
             "{}",
             list.len()
         );

@@ -64,7 +64,7 @@ struct SlowState {
     filters: Vec<RawFilter>,
     pause: Nanos,
     remarks: Vec<String>,
-    unsaid: u64,
+    omitted: u64,
     /// Remarks that the user gets at once.
     alarms: VecDeque<String>,
     /// Number of the interface that was last reported as unusable.
@@ -109,7 +109,7 @@ impl SharedSockets {
                 filters,
                 pause: SHORTEST,
                 remarks: Vec::new(),
-                unsaid: 0,
+                omitted: 0,
                 alarms: VecDeque::new(),
                 unfit: 0,
             }),
@@ -325,8 +325,8 @@ impl SharedSockets {
     pub(super) fn remarks(&self) -> Vec<String> {
         let slow = self.slow();
         let mut out = slow.remarks.clone();
-        if slow.unsaid > 0 {
-            out.push(format!("{}: and {} more", self.interface, slow.unsaid));
+        if slow.omitted > 0 {
+            out.push(format!("{}: and {} more", self.interface, slow.omitted));
         }
         out
     }
@@ -351,7 +351,7 @@ impl SlowState {
         if self.remarks.len() < REMARKS {
             self.remarks.push(text);
         } else {
-            self.unsaid += 1;
+            self.omitted += 1;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use console::value::{bit_rate, can_id};
-use experiment::settings::MOST_STAMP_EVERY;
+use experiment::settings::MAX_STAMP_EVERY;
 use frame::CanId;
 use probe::traffic::{LONGEST_PAYLOAD, SHORTEST_PAYLOAD, TrafficPattern};
 use std::ops::RangeInclusive;
@@ -135,7 +135,7 @@ pub(crate) struct Interfaces {
     pub(crate) receive_bus: u8,
     /// With --bitcan: stamp only every Nth frame.
     #[arg(long, value_name = "N", requires = "bitcan", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STAMP_EVERY)))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STAMP_EVERY)))]
     pub(crate) stamp_every: u32,
 }
 

@@ -60,11 +60,11 @@ impl FromStr for Boot {
             }
             all.push(word.to_owned());
         }
-        if text.len() > MOST_BOOT {
+        if text.len() > MAX_BOOT {
             return Err(WordError::new(
                 format!("`{text}` is too long"),
                 format!(
-                    "give at most {MOST_BOOT} characters: the files of results have them in their names"
+                    "give at most {MAX_BOOT} characters: the files of results have them in their names"
                 ),
             ));
         }
@@ -73,4 +73,4 @@ impl FromStr for Boot {
 }
 
 /// The longest list of kernel parameters, characters.
-const MOST_BOOT: usize = 50;
+const MAX_BOOT: usize = 50;

@@ -25,7 +25,7 @@ pub const MOST_FILTERS: u32 = 2048;
 /// can have them.
 ///
 /// [`Experiment::check`]: crate::Experiment::check
-pub const MOST_EFF: u32 = 100_000;
+pub const MAX_EFF: u32 = 100_000;
 
 impl FilterChoice {
     /// Returns the number of rules; `None` for [`FilterChoice::None`].
@@ -87,7 +87,7 @@ impl FromStr for FilterChoice {
             None if text == "none" => Ok(Self::None),
             Some(("sff", n)) => Ok(Self::Sff(count(n)?)),
             Some(("list", n)) => Ok(Self::List(count(n)?)),
-            Some(("eff", n)) => Ok(Self::Eff(up_to(n, MOST_EFF)?)),
+            Some(("eff", n)) => Ok(Self::Eff(up_to(n, MAX_EFF)?)),
             _ => Err(WordError::unknown::<Self>(text)),
         }
     }

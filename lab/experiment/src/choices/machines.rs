@@ -6,9 +6,9 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Maximum number of machines that share the controller.
-pub const MOST_MACHINES: u8 = 8;
+pub const MAX_MACHINES: u8 = 8;
 /// The highest budget, frames per second: more than a bus of 1 Mbit/s carries.
-pub const MOST_BUDGET: u32 = 100_000;
+pub const MAX_BUDGET: u32 = 100_000;
 
 /// The machines that share the controller. One of them asks, with the highest priority of all; the
 /// others send at the same time.

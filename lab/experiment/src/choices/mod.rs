@@ -20,12 +20,12 @@ mod word;
 pub use boot::Boot;
 pub use clock::ClockChoice;
 pub use cpu::Cpu;
-pub use filters::{FilterChoice, MOST_EFF, MOST_FILTERS};
+pub use filters::{FilterChoice, MAX_EFF, MOST_FILTERS};
 pub use gateway::GatewayChoice;
 pub use hops::{HopChoice, MOST_HOPS, VirtualKind};
 pub use load::MachineLoad;
 pub use log::{LogError, LogSide, LogTraffic};
-pub use machines::{Incident, MOST_BUDGET, MOST_MACHINES, MachineOrder, Machines, OtherTraffic};
+pub use machines::{Incident, MAX_BUDGET, MAX_MACHINES, MachineOrder, Machines, OtherTraffic};
 pub use modify::ModifyChoice;
 pub use nesting::Nesting;
 pub use priority::Priority;
@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_count_comes_back(n in 1..=MOST_FILTERS, eff in 1..=MOST_EFF, shift in 0u8..=10) {
+        fn every_count_comes_back(n in 1..=MOST_FILTERS, eff in 1..=MAX_EFF, shift in 0u8..=10) {
             back(&FilterChoice::Sff(n));
             back(&FilterChoice::List(n));
             back(&FilterChoice::Eff(eff));

@@ -130,7 +130,7 @@ where
 
 /// A kind of value of which each has a word.
 pub trait WordKind {
-    /// What one value is called: `load`.
+    /// The name of one value: `load`.
     const KIND: &'static str;
     /// The forms of its words, each with the paragraphs that explain it; empty where the setting's
     /// own text lists them.

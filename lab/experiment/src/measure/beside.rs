@@ -34,7 +34,7 @@ const RAMP: Duration = Duration::from_millis(200);
 /// The bus counts as silent after this time without a frame; and the maximum number of checks for
 /// it: frames that wait for a budget take long.
 const QUIET: Duration = Duration::from_millis(300);
-const LOOKS: u32 = 200;
+const MAX_CHECKS: u32 = 200;
 
 const SEND: &str = include_str!("beside.sh");
 const SILENT: &str = include_str!("silent.sh");
@@ -336,7 +336,7 @@ pub(super) fn asks(
 /// Waits until the bus is silent.
 pub(super) fn silence() -> Result<(), MeasureError> {
     let mut before = native(OUTGOING)?;
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_CHECKS {
         std::thread::sleep(QUIET);
         let now = native(OUTGOING)?;
         if now == before {
@@ -346,7 +346,7 @@ pub(super) fn silence() -> Result<(), MeasureError> {
     }
     Err(MeasureError::Run(format!(
         "machines still send {} s after they were stopped",
-        (QUIET * LOOKS).as_secs()
+        (QUIET * MAX_CHECKS).as_secs()
     )))
 }
 

@@ -51,9 +51,9 @@ pub(super) enum InKernel {
 const START: Duration = Duration::from_secs(300);
 
 /// Interval between checks for a gateway.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Number of checks for a gateway in user space, which is ready within seconds.
-const LOOKS: u32 = 100;
+const MAX_CHECKS: u32 = 100;
 
 impl UnderTest {
     /// Starts the experiment's gateway.
@@ -99,8 +99,8 @@ impl UnderTest {
                     answers(&mut running)?;
                     return Ok(Self::User(running));
                 }
-                for _ in 0..LOOKS {
-                    std::thread::sleep(LOOK_EVERY);
+                for _ in 0..MAX_CHECKS {
+                    std::thread::sleep(CHECK_INTERVAL);
                     if let Some(ended) = running.ended() {
                         return Err(MeasureError::GatewayEnded(ended));
                     }
@@ -108,7 +108,7 @@ impl UnderTest {
                         return Ok(Self::User(running));
                     }
                 }
-                Err(MeasureError::GatewaySilent(LOOK_EVERY * LOOKS))
+                Err(MeasureError::GatewaySilent(CHECK_INTERVAL * MAX_CHECKS))
             }
             GatewayUnderTest::Mapped => {
                 other_controllers("mapped", [0, 1])?;
@@ -225,8 +225,8 @@ pub(super) fn cangate_run_to_the_end(config: &str) -> Result<BackgroundProgram, 
 pub(super) fn answers(running: &mut BackgroundProgram) -> Result<(), MeasureError> {
     let mut waited = Duration::ZERO;
     while waited < START {
-        std::thread::sleep(LOOK_EVERY);
-        waited += LOOK_EVERY;
+        std::thread::sleep(CHECK_INTERVAL);
+        waited += CHECK_INTERVAL;
         if let Some(ended) = running.ended() {
             return Err(MeasureError::GatewayEnded(ended));
         }

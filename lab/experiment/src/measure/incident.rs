@@ -29,7 +29,7 @@ const ON_THE_WIRE: Duration = Duration::from_millis(2);
 const BUS_OFF: Duration = Duration::from_millis(50);
 /// Time limit for a condition to become true, and the interval between checks for it.
 const INCIDENT_TIMEOUT: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 /// Time given to a frame to be received, and to a gateway to end.
 const SETTLE: Duration = Duration::from_millis(300);
 const END: Duration = Duration::from_secs(20);
@@ -224,7 +224,7 @@ fn wait(
                 &format!("for {} s", INCIDENT_TIMEOUT.as_secs()),
             ));
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(CHECK_INTERVAL);
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ const RECEIVED: &str = "/tmp/received.log";
 const START: &str = include_str!("receive.sh");
 const END: &str = include_str!("received.sh");
 /// Time given to the program to start.
-const THERE: Duration = Duration::from_millis(500);
+const START_TIME: Duration = Duration::from_millis(500);
 
 /// The component that shares the controller with the machine that receives.
 pub(super) struct SharingPeer {
@@ -113,7 +113,7 @@ impl SharingPeer {
         let machine = asks(&mut self.sharing.machine, interface)?.heard;
         let owner = self.owner()?;
         self.in_machine(&["sh", "-c", START, "sh", interface, PRIORITY])?;
-        std::thread::sleep(THERE);
+        std::thread::sleep(START_TIME);
         let exits = self
             .sharing
             .machine

@@ -35,7 +35,7 @@ const LINK_FRAMES: &str = "1024";
 const SECOND: u64 = 1_000_000_000;
 /// Time given to a program to start, and the interval between checks for it.
 const START: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// The script that the driver VM runs, once it has its devices; and the one that waits for the
 /// other machine.
 const DRIVER: &str = include_str!("driver.sh");
@@ -361,8 +361,8 @@ fn there(program: &mut BackgroundProgram, socket: &Path) -> Result<(), MeasureEr
         if waited >= START {
             return Err(MeasureError::GatewaySilent(START));
         }
-        std::thread::sleep(LOOK_EVERY);
-        waited += LOOK_EVERY;
+        std::thread::sleep(CHECK_INTERVAL);
+        waited += CHECK_INTERVAL;
     }
     Ok(())
 }

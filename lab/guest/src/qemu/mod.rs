@@ -10,5 +10,5 @@ mod trace;
 
 pub(crate) use console::{ConsoleTrouble, end_of, trouble};
 pub(crate) use options::{QemuOptions, module_folder, quoted};
-pub(crate) use process::{ProcessEnd, QemuProcess, STANDS_STILL, pass_on};
+pub(crate) use process::{ProcessEnd, QemuProcess, STALL_TIMEOUT, pass_on};
 pub(crate) use trace::accesses;

@@ -18,16 +18,16 @@ use std::time::{Duration, Instant};
 
 /// Interval at which the host checks for output of the guest, in the host's time: the guest does
 /// not notice.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 /// Interval at which the host checks that QEMU makes progress, while QEMU reports nothing.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
 /// Time for which QEMU may make no progress, in real time. The duration of booting, saving and
 /// restoring depends on the size of the guest, on the disk and on the host's other load.
-pub(crate) const STANDS_STILL: Duration = Duration::from_secs(300);
+pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(300);
 /// Limits of a guest's output and of its console: a guest that exceeds one is ended, because it
 /// would fill the disk.
-const MOST_OUTPUT: u64 = 8 << 30;
-const MOST_CONSOLE: u64 = 256 << 20;
+const MAX_OUTPUT: u64 = 8 << 30;
+const MAX_CONSOLE: u64 = 256 << 20;
 
 /// The way in which a machine ended.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ impl QemuProcess {
     /// other load.
     pub(crate) fn stops(&mut self, most: Duration) -> Result<(), MonitorError> {
         let process = self.child.id();
-        let mut patience = ProgressTimeout::new(STANDS_STILL, Instant::now());
+        let mut patience = ProgressTimeout::new(STALL_TIMEOUT, Instant::now());
         let begin = processor_time(process).unwrap_or_default();
         loop {
             let soon = Instant::now() + LOOK_AFTER;
@@ -152,9 +152,9 @@ impl QemuProcess {
     /// did not stop as it usually does, which the guest itself reports when it continues: such a
     /// state differs from the usual one and cannot be used.
     ///
-    /// There is no time limit, unless nothing more is written for [`STANDS_STILL`].
+    /// There is no time limit, unless nothing more is written for [`STALL_TIMEOUT`].
     pub(crate) fn save(&mut self, file: &Path) -> Result<bool, MonitorError> {
-        let deadline = Instant::now() + STANDS_STILL;
+        let deadline = Instant::now() + STALL_TIMEOUT;
         let monitor = self.monitor(deadline)?;
         let on = json!({ "capabilities": [{ "capability": "events", "state": true }] });
         monitor.command("migrate-set-capabilities", &on, deadline)?;
@@ -163,7 +163,7 @@ impl QemuProcess {
         monitor.command("migrate-set-parameters", &fast, deadline)?;
         let to = json!({ "uri": format!("file:{}", file.display()) });
         monitor.command("migrate", &to, deadline)?;
-        let mut patience = ProgressTimeout::new(STANDS_STILL, Instant::now());
+        let mut patience = ProgressTimeout::new(STALL_TIMEOUT, Instant::now());
         loop {
             let event = match monitor.event(&["MIGRATION"], Instant::now() + LOOK_AFTER) {
                 Err(MonitorError::Timeout) => {
@@ -186,13 +186,13 @@ impl QemuProcess {
                 _ => {}
             }
         }
-        let deadline = Instant::now() + STANDS_STILL;
+        let deadline = Instant::now() + STALL_TIMEOUT;
         // The event for the end of saving comes shortly before QEMU has finished it.
         while let Err(error) = monitor.command("cont", &json!({}), deadline) {
             if Instant::now() >= deadline {
                 return Err(error);
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(CHECK_INTERVAL);
         }
         let message = monitor.event(&["GUEST_CRASHLOADED", "GUEST_PANICKED"], deadline)?;
         Ok(message.get("event").and_then(Value::as_str) == Some("GUEST_CRASHLOADED"))
@@ -200,10 +200,10 @@ impl QemuProcess {
 
     /// Restores a saved machine and continues it.
     ///
-    /// There is no time limit, unless QEMU does nothing for [`STANDS_STILL`].
+    /// There is no time limit, unless QEMU does nothing for [`STALL_TIMEOUT`].
     pub(crate) fn resume(&mut self, file: &Path) -> Result<(), MonitorError> {
         let process = self.child.id();
-        let deadline = Instant::now() + STANDS_STILL;
+        let deadline = Instant::now() + STALL_TIMEOUT;
         let monitor = self.monitor(deadline)?;
         // A machine that was migrated announces itself on its networks, by the host's clock: this
         // would interrupt the guest's other card at a random moment.
@@ -211,13 +211,13 @@ impl QemuProcess {
         monitor.command("migrate-set-parameters", &silent, deadline)?;
         let from = json!({ "uri": format!("file:{}", file.display()) });
         monitor.command("migrate-incoming", &from, deadline)?;
-        let mut patience = ProgressTimeout::new(STANDS_STILL, Instant::now());
+        let mut patience = ProgressTimeout::new(STALL_TIMEOUT, Instant::now());
         loop {
             // Until the state is loaded, QEMU's status is `inmigrate`.
-            let deadline = Instant::now() + STANDS_STILL;
+            let deadline = Instant::now() + STALL_TIMEOUT;
             let status = monitor.command("query-status", &json!({}), deadline)?;
             match status.get("status").and_then(Value::as_str) {
-                Some("inmigrate" | "finish-migrate") => std::thread::sleep(LOOK_EVERY),
+                Some("inmigrate" | "finish-migrate") => std::thread::sleep(CHECK_INTERVAL),
                 _ => break,
             }
             let used = processor_time(process).map(|time| time.as_secs());
@@ -225,7 +225,7 @@ impl QemuProcess {
                 return Err(MonitorError::Timeout);
             }
         }
-        let deadline = Instant::now() + STANDS_STILL;
+        let deadline = Instant::now() + STALL_TIMEOUT;
         monitor.command("cont", &json!({}), deadline).map(|_| ())
     }
 
@@ -279,13 +279,13 @@ impl QemuProcess {
             if Instant::now() >= deadline {
                 return Ok(ProcessEnd::Timeout);
             }
-            if total > MOST_OUTPUT {
-                return Ok(ProcessEnd::TooMuchOutput(MOST_OUTPUT));
+            if total > MAX_OUTPUT {
+                return Ok(ProcessEnd::TooMuchOutput(MAX_OUTPUT));
             }
-            if std::fs::metadata(&self.console).is_ok_and(|meta| meta.len() > MOST_CONSOLE) {
-                return Ok(ProcessEnd::TooMuchConsole(MOST_CONSOLE));
+            if std::fs::metadata(&self.console).is_ok_and(|meta| meta.len() > MAX_CONSOLE) {
+                return Ok(ProcessEnd::TooMuchConsole(MAX_CONSOLE));
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(CHECK_INTERVAL);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The reasons why a measurement is not possible.
 
-use super::MOST_BURST;
+use super::MAX_BURST;
 use linux::can::OpenError;
 
 /// Nothing can be measured on this interface.
@@ -23,7 +23,7 @@ pub enum BurstError {
         bytes: u32,
     },
     /// More frames than a burst can have, or none.
-    #[error("{0} frames: a burst has 1 to {MOST_BURST}")]
+    #[error("{0} frames: a burst has 1 to {MAX_BURST}")]
     Frames(u32),
     /// The interface is down.
     #[error("{0} is down: `ip link set {0} up`")]

@@ -4,7 +4,7 @@ use super::error::BurstError;
 use super::fit::LinearFit;
 use super::sockets::{BurstPlace, SendWatcher, is_virtual, patience};
 use super::ways::{FrameMover, SyscallWay, WAYS, WayDirection, WayRefusal};
-use super::{MOST_BURST, steps};
+use super::{MAX_BURST, steps};
 use frame::{CanId, Nanos};
 use linux::Errno;
 use linux::can::CanSocket;
@@ -75,7 +75,7 @@ pub struct SyscallResults {
 }
 
 /// Times each way on an interface, with bursts of 1 to `most` frames; `None` means as many as fit
-/// the interface's queue, at most [`MOST_BURST`]. The frames have this ID.
+/// the interface's queue, at most [`MAX_BURST`]. The frames have this ID.
 ///
 /// # Errors
 /// [`BurstError`]. A way that this kernel or this interface does not have is a row with the reason.
@@ -84,13 +84,13 @@ pub fn measure(
     most: Option<u32>,
     id: CanId,
 ) -> Result<SyscallResults, BurstError> {
-    if let Some(most) = most.filter(|most| !(1..=MOST_BURST).contains(most)) {
+    if let Some(most) = most.filter(|most| !(1..=MAX_BURST).contains(most)) {
         return Err(BurstError::Frames(most));
     }
     let link = NetLink::find(interface).ok();
     let room = match &link {
-        Some(link) if !is_virtual(&link.kind) => link.queue.unwrap_or(SHORT).clamp(1, MOST_BURST),
-        _ => MOST_BURST,
+        Some(link) if !is_virtual(&link.kind) => link.queue.unwrap_or(SHORT).clamp(1, MAX_BURST),
+        _ => MAX_BURST,
     };
     let place = BurstPlace::new(interface, id, most.unwrap_or(room), link.as_ref());
     let mut ways = Vec::new();

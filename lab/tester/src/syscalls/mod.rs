@@ -26,7 +26,7 @@ pub use measure::{BurstPoint, SyscallResults, WayRow, measure};
 pub use ways::WayDirection;
 
 /// The maximum number of frames of a burst: the papers'.
-pub const MOST_BURST: u32 = 50_000;
+pub const MAX_BURST: u32 = 50_000;
 
 /// Returns the numbers of frames from 1 to `most`, three per decade (1, 2, 5), and `most` itself.
 #[must_use]
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(steps(1), [1]);
         assert_eq!(steps(7), [1, 2, 5, 7]);
         assert_eq!(steps(100), [1, 2, 5, 10, 20, 50, 100]);
-        assert_eq!(steps(MOST_BURST).last(), Some(&50_000));
+        assert_eq!(steps(MAX_BURST).last(), Some(&50_000));
         assert_eq!(steps(u32::MAX).last(), Some(&u32::MAX));
     }
 }

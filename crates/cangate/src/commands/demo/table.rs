@@ -24,7 +24,7 @@ pub(crate) fn render(summary: &DemoSummary) -> String {
 }
 
 /// The maximum number of columns of 10 digits that fit on a line next to a route's name.
-const MOST_COLUMNS: usize = 5;
+const MAX_COLUMNS: usize = 5;
 
 /// Formats frames and latencies of each route: side by side if they fit, otherwise one below the
 /// other. Reasons for which no frame was stopped have no column.
@@ -50,9 +50,9 @@ fn routes(all: &[RouteLine]) -> String {
     if width(&tables[0]) > WIDTH {
         // Many columns with large numbers are split into tables one below another, too.
         tables = (0..counts.len())
-            .step_by(MOST_COLUMNS)
+            .step_by(MAX_COLUMNS)
             .map(|first| {
-                let end = counts.len().min(first + MOST_COLUMNS);
+                let end = counts.len().min(first + MAX_COLUMNS);
                 let some = |r: &RouteLine| counted(r)[first..end].to_vec();
                 fitted(of_routes(all, &counts[first..end], some), &[0])
             })

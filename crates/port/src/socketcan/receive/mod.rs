@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// takes frames, ns: a call may make a system call, and would come before each frame of the other
 /// ports. The call detects changes of the interface, which the watch over all interfaces reports,
 /// too.
-const UNASKED: Nanos = 1_000_000;
+const ASK_INTERVAL: Nanos = 1_000_000;
 
 /// The receiving half, with any way to receive.
 pub(super) struct RawReceive<W> {
@@ -70,7 +70,7 @@ impl<W: ReceiveWay> RawReceive<W> {
         if now < self.next {
             return true;
         }
-        self.next = now.saturating_add(UNASKED);
+        self.next = now.saturating_add(ASK_INTERVAL);
         false
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const BATCH: usize = 64;
 /// Number of calls with an empty ring after which a busy way asks the kernel for an error. A worker
 /// that never waits finds the ring empty again and again; this is about every millisecond.
-const LOOKS: u32 = 2048;
+const EMPTY_CALLS: u32 = 2048;
 
 pub(in super::super) struct ByRing {
     socket: Arc<PacketSocket>,
@@ -86,7 +86,7 @@ impl ReceiveWay for ByRing {
         });
         if count == 0 {
             self.empty = self.empty.saturating_add(1);
-            if !self.busy || self.empty >= LOOKS {
+            if !self.busy || self.empty >= EMPTY_CALLS {
                 return self.error();
             }
             return Err(Errno::AGAIN);
