@@ -9,6 +9,7 @@ mod dataset;
 mod dataset;
 mod lines;
 mod selection;
+mod stop;
 
 use crate::cli::decode::{Decode, SignalFormat};
 use console::Failure;
@@ -22,6 +23,7 @@ use selection::{FoundMessage, SignalSelection};
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
+use stop::StopRequest;
 
 /// The exit status if bad lines were left out and the rest was decoded.
 const LEFT_OUT: u8 = 3;
@@ -39,17 +41,22 @@ pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
         SignalFormat::Parquet => None,
     };
     let lines = form.map(|form| LineWriter::new(form, selection.messages()));
+    // Lines are written until a signal ends the program.
+    let stop = match lines {
+        Some(_) => None,
+        None => Some(StopRequest::new()?),
+    };
     // Files that are not logs are refused before anything is written. A pipe can be read only once.
     let (first, others) = args.inputs.split_first().unzip();
     let mut first = first
-        .map(|path| open(args, path, lines.as_ref()))
+        .map(|path| open(args, path, lines.as_ref(), stop.as_ref()))
         .transpose()?;
     for path in others
         .unwrap_or_default()
         .iter()
         .filter(|path| path.is_file())
     {
-        open(args, path, None)?;
+        open(args, path, None, None)?;
     }
     let mut output = match (lines, &args.output.out) {
         (Some(lines), _) => SignalOutput::Lines(lines),
@@ -63,6 +70,7 @@ pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
     let mut run = DecodeRun {
         args,
         selection: &selection,
+        stop: stop.as_ref(),
         counts: DecodeCounts::default(),
         missing: 0,
         bad: 0,
@@ -71,7 +79,7 @@ pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
     for path in &args.inputs {
         let reader = match first.take() {
             Some(reader) => reader,
-            None => open(args, path, output.lines())?,
+            None => open(args, path, output.lines(), stop.as_ref())?,
         };
         if run.read(path, reader, &mut output)? {
             break;
@@ -107,12 +115,18 @@ fn check_options(args: &Decode) -> Result<(), Failure> {
 }
 
 /// Opens a log and recognises its format. `lines`: the output that is shown before standard input
-/// is awaited.
-fn open(args: &Decode, path: &Path, lines: Option<&LineWriter>) -> Result<AnyReader, Failure> {
+/// is awaited; `stop`: the request that ends it.
+fn open(
+    args: &Decode,
+    path: &Path,
+    lines: Option<&LineWriter>,
+    stop: Option<&StopRequest>,
+) -> Result<AnyReader, Failure> {
     let (input, name): (Box<dyn Read>, String) = if is_stdin(path) {
-        let input: Box<dyn Read> = match lines {
-            Some(lines) => Box::new(lines.attend(io::stdin())),
-            None => Box::new(io::stdin()),
+        let input: Box<dyn Read> = match (lines, stop) {
+            (Some(lines), _) => Box::new(lines.attend(io::stdin())),
+            (None, Some(stop)) => Box::new(stop.standard_input().map_err(Failure::run)?),
+            (None, None) => Box::new(io::stdin()),
         };
         (input, "standard input".to_owned())
     } else {
@@ -140,20 +154,13 @@ impl SignalOutput<'_> {
             Self::Dataset(_) => None,
         }
     }
-
-    fn is_stopped(&self) -> bool {
-        match self {
-            // A signal ends the program.
-            Self::Lines(_) => false,
-            Self::Dataset(dataset) => dataset.is_stopped(),
-        }
-    }
 }
 
 /// The logs of one command.
 struct DecodeRun<'a> {
     args: &'a Decode,
     selection: &'a SignalSelection<'a>,
+    stop: Option<&'a StopRequest>,
     counts: DecodeCounts,
     /// Number of frames that the logs themselves state to be lost.
     missing: u64,
@@ -164,7 +171,7 @@ struct DecodeRun<'a> {
 }
 
 impl DecodeRun<'_> {
-    /// Reads a log to its end; returns whether the user has asked for an end of the run.
+    /// Reads a log to its end; returns whether the user has requested the end of the run.
     fn read(
         &mut self,
         path: &Path,
@@ -172,11 +179,13 @@ impl DecodeRun<'_> {
         output: &mut SignalOutput<'_>,
     ) -> Result<bool, Failure> {
         let name = path.display().to_string();
+        let stop = self.stop;
+        let is_stopped = || stop.is_some_and(StopRequest::is_made);
         let mut frame = FrameBuf::new();
-        let is_stopped = loop {
+        loop {
             match reader.read(&mut frame) {
                 Ok(Some(logged)) => self.add(&name, &logged, frame.view(), output)?,
-                Ok(None) => break false,
+                Ok(None) => break,
                 Err(error @ (LogError::Bad { .. } | LogError::Lost { .. })) => {
                     if self.args.strict {
                         return Err(Failure::input(error));
@@ -184,14 +193,12 @@ impl DecodeRun<'_> {
                 }
                 Err(error) => return Err(Failure::input(error)),
             }
-            if output.is_stopped() {
-                break true;
+            // Standard input ends on its own.
+            if is_stopped() && !is_stdin(path) {
+                return Err(Failure::Run(format!(
+                    "stopped while {name} was read: nothing was added"
+                )));
             }
-        };
-        if is_stopped && !is_stdin(path) {
-            return Err(Failure::Run(format!(
-                "stopped while {name} was read: nothing was added"
-            )));
         }
         self.bad += reader.bad().count();
         self.missing += reader.all_missing();
@@ -199,7 +206,7 @@ impl DecodeRun<'_> {
         let passed = reader.passed_over().iter();
         self.remarks
             .extend(passed.map(|records| records.remark(&name)));
-        Ok(is_stopped)
+        Ok(is_stopped())
     }
 
     fn add(

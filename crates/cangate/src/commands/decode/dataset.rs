@@ -4,22 +4,13 @@ use super::selection::SelectedMessage;
 use ::dataset::{DatasetError, DatasetFolder, DatasetFrame, DatasetMessage, SignalDataset};
 use console::{Failure, say};
 use port::log::LoggedFrame;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The exit status after a second signal, which ends the program at once: as a shell reports an end
-/// by SIGINT.
-const KILLED: i32 = 130;
 
 /// A dataset that is being written.
 pub(super) struct DatasetWriter<'a> {
     folder: PathBuf,
     dataset: SignalDataset<'a>,
-    is_stopped: Arc<AtomicBool>,
 }
 
 impl<'a> DatasetWriter<'a> {
@@ -29,14 +20,6 @@ impl<'a> DatasetWriter<'a> {
         is_append: bool,
         messages: &[SelectedMessage<'a>],
     ) -> Result<Self, Failure> {
-        let is_stopped = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            // The first signal sets the flag, the second one finds it set.
-            let stopped = || Arc::clone(&is_stopped);
-            flag::register_conditional_shutdown(signal, KILLED, stopped())
-                .and_then(|_| flag::register(signal, stopped()))
-                .map_err(|error| Failure::Run(format!("cannot listen to signals: {error}")))?;
-        }
         let place = DatasetFolder::open(folder, is_append).map_err(explain)?;
         for name in place.leftovers() {
             say(&format!(
@@ -53,13 +36,7 @@ impl<'a> DatasetWriter<'a> {
         Ok(Self {
             folder: folder.to_owned(),
             dataset,
-            is_stopped,
         })
-    }
-
-    /// Returns whether the user has asked for an end.
-    pub(super) fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Relaxed)
     }
 
     /// Adds a frame of the message with this index.

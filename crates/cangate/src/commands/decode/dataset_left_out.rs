@@ -19,10 +19,6 @@ impl<'a> DatasetWriter<'a> {
         ))
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
-        match self.0 {}
-    }
-
     pub(super) fn add(&mut self, _: &LoggedFrame, _: usize, _: &[u8]) -> Result<(), Failure> {
         match self.0 {}
     }
