@@ -27,6 +27,8 @@ mod chunk;
 mod convert;
 mod counts;
 mod databases;
+#[cfg(feature = "parquet")]
+pub mod dataset;
 mod file;
 mod form;
 mod interfaces;

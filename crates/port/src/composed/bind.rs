@@ -1,15 +1,15 @@
 //! The messages and signals of the databases that the keys name.
 
 use super::halves;
+use super::rules::{
+    AliveCounter, ComposedMessage, InputMessage, InputSignal, MessageComposer, SendTiming,
+    SignalAssignment, SilenceRule, SilentValue, SourceIndex,
+};
 use super::spec::{
     FallbackSpec, KEYWORD, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec,
 };
 use crate::kind::{DatabasesByName, FramePassage, PortSettings};
 use crate::{Halves, PortError, PortOpener};
-use compose::{
-    AliveCounter, ComposedMessage, InputMessage, InputSignal, MessageComposer, SendTiming,
-    SignalAssignment, SilenceRule, SilentValue, SourceIndex,
-};
 use config::{Diagnostic, Diagnostics, SpannedValue, did_you_mean};
 use frame::flags;
 use frame::{Header, Kind, Nanos};

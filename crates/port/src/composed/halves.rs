@@ -1,11 +1,11 @@
 //! The halves of the port, around one composer.
 
+use super::rules::{ComposedMessage, InputMessage, MessageComposer};
 use crate::{
     Accepted, FlushReport, Halves, OutgoingFrame, PollReceive, PollTransmit, PortError, PortWait,
     Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport, StampSource, Transmit,
     TransmitRefusal, TxCounters,
 };
-use compose::{ComposedMessage, InputMessage, MessageComposer};
 use frame::{Frame, Nanos};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

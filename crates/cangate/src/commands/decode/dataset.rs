@@ -1,7 +1,7 @@
 //! Signals as a dataset of Parquet files.
 
 use super::selection::SelectedMessage;
-use ::dataset::{DatasetError, DatasetFolder, DatasetFrame, DatasetMessage, SignalDataset};
+use capture::dataset::{DatasetError, DatasetFolder, DatasetFrame, DatasetMessage, SignalDataset};
 use console::{Failure, say};
 use port::log::LoggedFrame;
 use std::io::ErrorKind;

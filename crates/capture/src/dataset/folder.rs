@@ -4,7 +4,7 @@
 //! all are complete. Readers ignore names that begin with `_`. The number N belongs to the run:
 //! creating the folder reserves it, and it is in the names of the run's files.
 
-use crate::{DatasetError, MAX_NAME};
+use super::{DatasetError, MAX_NAME};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};

@@ -1,7 +1,4 @@
 use super::*;
-use alloc::string::ToString;
-use alloc::vec;
-use alloc::vec::Vec;
 use frame::{CanId, Frame, Header, Kind, Nanos};
 use proptest::prelude::*;
 use signals::{

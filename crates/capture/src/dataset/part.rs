@@ -1,10 +1,10 @@
 //! A file of a dataset while it is written.
 
-use crate::DatasetError;
-use crate::columns;
-use crate::frames::FrameBuffer;
-use crate::message::DatasetMessage;
-use crate::rows::SignalRows;
+use super::DatasetError;
+use super::columns;
+use super::frames::FrameBuffer;
+use super::message::DatasetMessage;
+use super::rows::SignalRows;
 use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;
 use std::fs::OpenOptions;

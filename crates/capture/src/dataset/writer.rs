@@ -1,11 +1,11 @@
 //! The writer of a dataset.
 
-use crate::folder::{DatasetFolder, FinishedPart};
-use crate::frames::FrameBuffer;
-use crate::hive;
-use crate::message::DatasetMessage;
-use crate::part::{PartCounts, PartFile};
-use crate::{DatasetError, MAX_PORTS};
+use super::folder::{DatasetFolder, FinishedPart};
+use super::frames::FrameBuffer;
+use super::hive;
+use super::message::DatasetMessage;
+use super::part::{PartCounts, PartFile};
+use super::{DatasetError, MAX_PORTS};
 use frame::Nanos;
 use parquet::data_type::ByteArray;
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,6 @@
 //! The last values of signals that are read.
 
-use crate::definition::{InputMessage, SignalAssignment, SilentValue, SourceIndex};
-use alloc::vec::Vec;
+use super::definition::{InputMessage, SignalAssignment, SilentValue, SourceIndex};
 use frame::Nanos;
 
 /// The last value of a signal, and its time.

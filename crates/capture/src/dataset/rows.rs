@@ -1,7 +1,7 @@
 //! The rows of one signal in a number of frames.
 
-use crate::frames::FrameBuffer;
-use crate::message::{DatasetMessage, DatasetSignal};
+use super::frames::FrameBuffer;
+use super::message::{DatasetMessage, DatasetSignal};
 use parquet::data_type::ByteArray;
 use signals::{RawValue, SignalState};
 

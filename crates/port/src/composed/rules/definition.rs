@@ -1,7 +1,5 @@
 //! The definition of made messages, and of the messages that they are made from.
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use frame::{Header, Nanos};
 use signals::{FieldTest, LinearMap, RangePolicy, SignalField};
 

@@ -11,12 +11,6 @@
 //! frames is what the composer hands over, and each due time without a frame is counted with its
 //! reason ([`ComposerCounters`]).
 
-#![no_std]
-#![forbid(unsafe_code)]
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
-
-extern crate alloc;
-
 mod composer;
 mod definition;
 mod source;

@@ -1,6 +1,6 @@
 //! The times at which a message is due.
 
-use crate::definition::SendTiming;
+use super::definition::SendTiming;
 use frame::Nanos;
 
 /// The state of a message's timing.

@@ -1,7 +1,7 @@
 //! The columns of a dataset, and the writing of rows as row groups.
 
-use crate::rows::{OptionalColumn, SignalRows};
-use crate::runs::TextRuns;
+use super::rows::{OptionalColumn, SignalRows};
+use super::runs::TextRuns;
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;

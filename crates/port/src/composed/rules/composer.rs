@@ -1,9 +1,8 @@
 //! The composer: frames in, made frames out.
 
-use crate::definition::{ComposedMessage, CompositionError, InputMessage};
-use crate::source::SourceValues;
-use crate::timing::MessageTimer;
-use alloc::vec::Vec;
+use super::definition::{ComposedMessage, CompositionError, InputMessage};
+use super::source::SourceValues;
+use super::timing::MessageTimer;
 use frame::{CanId, FrameRef, Kind, Nanos};
 
 /// Makes messages from the signals of others.
