@@ -14,7 +14,8 @@
 //!   ([`VirtualController::request`], [`VirtualController::abort`], [`VirtualController::receive`],
 //!   [`VirtualController::completion`], [`VirtualController::reset`]), and the events of the bus
 //!   ([`VirtualController::best`], [`VirtualController::on_wire`], [`VirtualController::off_wire`],
-//!   [`VirtualController::sent`], [`VirtualController::deliver`], [`VirtualController::set_state`]).
+//!   [`VirtualController::sent`], [`VirtualController::deliver`],
+//!   [`VirtualController::set_state`]).
 //! * [`FunctionRights`]: the identifiers that a VF receives and, beyond the paper, those that it
 //!   may send, and its share of the bus ([`SendBudget`]). Only the PF sets them.
 //! * [`FunctionCounters`]: every request and every reception has one fate, and

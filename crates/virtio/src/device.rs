@@ -345,8 +345,8 @@ impl VirtioDevice {
     }
 
     /// Hands over up to `budget` frames that the machine sends. Returns true if there may be more.
-    /// If it returns false, [`VirtioDevice::notify_and_arm`] reports whether further ones have been added
-    /// meanwhile.
+    /// If it returns false, [`VirtioDevice::notify_and_arm`] reports whether further ones have been
+    /// added meanwhile.
     pub fn take(&mut self, budget: usize, take: &mut dyn FnMut(TakenFrame)) -> bool {
         if self.frames == QueueKnowledge::Quiet {
             return false;
@@ -379,8 +379,8 @@ impl VirtioDevice {
     }
 
     /// Passes the machine a frame that it [carries](VirtioDevice::carries), while its link is up;
-    /// returns false if the machine has no buffer for it. [`VirtioDevice::notify_and_arm`] notifies the
-    /// driver.
+    /// returns false if the machine has no buffer for it. [`VirtioDevice::notify_and_arm`] notifies
+    /// the driver.
     pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
         lock(&self.guest).rings.give(frame)
     }

@@ -42,8 +42,8 @@ pub struct DeviceOptions {
     /// A frame is acknowledged only after it was on the bus.
     pub late_ack: bool,
     /// Maximum delay of a notification that a frame was sent, while other frames of the machine are
-    /// under way, ns: one interrupt then serves several frames ([`crate::VirtioDevice::notify_and_arm`]).
-    /// 0: no delay.
+    /// under way, ns: one interrupt then serves several frames
+    /// ([`crate::VirtioDevice::notify_and_arm`]). 0: no delay.
     pub coalesce: Nanos,
     /// Accept memory that its monitor can shrink (a file). If it shrinks, SIGBUS terminates this
     /// process.

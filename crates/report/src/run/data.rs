@@ -9,8 +9,8 @@ pub struct RunData {
     /// The stamps of every frame, and the description of how they were made.
     pub results: RunResults,
     /// The name of the stamps' clock in the charts: "bus time (virtual)". Whether it is virtual or
-    /// real is determined from the results' description, as [`crate::TimeBase::from_description`] does.
-    /// [`probe::FrameRecord::processing`] is always real time.
+    /// real is determined from the results' description, as [`crate::TimeBase::from_description`]
+    /// does. [`probe::FrameRecord::processing`] is always real time.
     pub time: String,
     /// Whether no time passes in the gateway on the stamps' clock, as on the embedded bus: a
     /// latency is then only the time of waiting for the outgoing bus.
