@@ -47,13 +47,35 @@ impl<'a> MessageIndex<'a> {
     }
 }
 
+impl MessageIndex<'_> {
+    /// Returns the part of an extended ID that is the same in all frames of its J1939 parameter
+    /// group, and a mask of the bits that belong to it.
+    #[must_use]
+    pub fn group(id: CanId) -> Option<(u32, u32)> {
+        let group = parameter_group(id)?;
+        let mask = match is_broadcast(group) {
+            true => 0x3_FFFF,
+            false => 0x3_FF00,
+        };
+        Some((group << 8, mask << 8))
+    }
+}
+
 /// Returns the parameter group number of an extended ID (SAE J1939-21, section 5.2): 18 bits, in
 /// which the low byte is 0 for groups that are sent to one destination.
 fn parameter_group(id: CanId) -> Option<u32> {
-    /// The first PDU format whose low byte belongs to the group.
-    const FIRST_BROADCAST: u32 = 0xF0;
     let group = id.number() >> 8 & 0x3_FFFF;
-    let is_broadcast = group >> 8 & 0xFF >= FIRST_BROADCAST;
-    let group = if is_broadcast { group } else { group & !0xFF };
+    let group = if is_broadcast(group) {
+        group
+    } else {
+        group & !0xFF
+    };
     id.is_eff().then_some(group)
+}
+
+/// Returns whether the low byte belongs to the number of a parameter group: it has no destination.
+const fn is_broadcast(group: u32) -> bool {
+    /// The first PDU format without a destination.
+    const FIRST_BROADCAST: u32 = 0xF0;
+    group >> 8 & 0xFF >= FIRST_BROADCAST
 }

@@ -6,8 +6,8 @@
 //! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
 //! * [`FieldTest`], [`FieldWrite`]: a comparison of a signal with a range, and an assignment to it,
 //!   in integers only.
-//! * [`SignalDefinition::compare`], [`SignalDefinition::copy_of`]: comparisons and copies of physical
-//!   values as tests and assignments of raw ones, exactly.
+//! * [`SignalDefinition::compare`], [`SignalDefinition::copy_of`]: comparisons and copies of
+//!   physical values as tests and assignments of raw ones, exactly.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
 //! * [`MessageIndex`]: finds the message of a frame, those of J1939 by their parameter group.

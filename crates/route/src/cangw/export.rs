@@ -145,6 +145,9 @@ fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule>, St
     if !matching.payload.is_empty() {
         return Err("it looks at the payload".into());
     }
+    if matching.when.is_some() {
+        return Err("it has a condition on signals (`when`)".into());
+    }
     if matching.len.is_some() {
         return Err("it looks at the length".into());
     }
