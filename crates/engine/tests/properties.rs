@@ -453,6 +453,8 @@ proptest! {
                 else if notes.stops.contains(&StopReason::HopLimit) { StopReason::HopLimit.into() }
                 else if notes.stops.contains(&StopReason::TooLong) { StopReason::TooLong.into() }
                 else if notes.stops.contains(&StopReason::IdRange) { StopReason::IdRange.into() }
+                else if notes.stops.contains(&StopReason::Absent) { StopReason::Absent.into() }
+                else if notes.stops.contains(&StopReason::OutOfRange) { StopReason::OutOfRange.into() }
                 else { prop_assert_eq!(notes.taken, 0); Fate::NoRoute };
             *expected.entry(fate).or_insert(0u128) += 1;
             handles[usize::from(port)].inside().incoming.push_back((frame, hops, 0));
