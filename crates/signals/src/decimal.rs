@@ -107,6 +107,14 @@ impl Decimal {
         Some(Self::new(sum, exponent))
     }
 
+    /// Compares exactly; `None` if that needs too many digits.
+    #[must_use]
+    pub fn checked_cmp(self, other: Self) -> Option<core::cmp::Ordering> {
+        let exponent = self.exponent.min(other.exponent);
+        let (a, b) = (self.scaled(exponent)?, other.scaled(exponent)?);
+        Some(a.cmp(&b))
+    }
+
     /// Returns the mantissa for a smaller exponent.
     pub(crate) fn scaled(self, exponent: i32) -> Option<i128> {
         match u32::try_from(self.exponent - exponent).ok()? {

@@ -7,8 +7,7 @@
 //! * [`FieldTest`], [`FieldWrite`]: a comparison of a signal with a range, and an assignment to it,
 //!   in integers only.
 //! * [`SignalDefinition::compare`], [`SignalDefinition::copy_of`]: comparisons and copies of
-//!   physical
-//!   values as tests and assignments of raw ones, exactly.
+//!   physical values as tests and assignments of raw ones, exactly.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
 //! * [`SignalScale`]: values as binary floating point, for many raw values of a signal.
