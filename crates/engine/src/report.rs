@@ -74,6 +74,13 @@ counters! {
         /// among the frames received.
         local [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_local_frames");
+        /// Bits of the frames received on a Linux interface, at the nominal bit rate, without the
+        /// stuff bits that depend on their contents.
+        bits [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_received_bits");
+        /// Bits of the frames received, at the data bit rate: of FD frames with BRS.
+        data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_received_data_bits");
     }
 }
 
@@ -110,6 +117,13 @@ counters! {
         /// Number of times that the other side had no room (ENOBUFS, a full ring) and the frame was
         /// kept.
         stalled = CounterDefinition::new(Other, "").metric("cangate_port_stalls");
+        /// Bits of the frames that a port on a Linux interface took to send, at the nominal bit
+        /// rate, without the stuff bits that depend on their contents.
+        bits [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_sent_bits");
+        /// Bits of the frames taken to send, at the data bit rate: of FD frames with BRS.
+        data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_sent_data_bits");
     }
 }
 

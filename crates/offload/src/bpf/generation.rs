@@ -205,7 +205,7 @@ mod tests {
         BitMeaning, ByteOrder, FieldLayout, FieldSource, FieldTest, FieldWrite, LinearMap,
         OutOfRange, RangePolicy, SignalField,
     };
-    use route::{PortId, Route, SignalCondition, WriteSignals};
+    use route::{KernelPort, PortId, Route, SignalCondition, WriteSignals};
 
     fn field(start: u16, order: ByteOrder) -> SignalField {
         let bits = 12;
