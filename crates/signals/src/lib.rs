@@ -35,11 +35,14 @@ extern crate std;
 #[cfg(feature = "dbc")]
 pub mod dbc;
 mod decimal;
+#[cfg(feature = "dbc")]
+mod doubles;
 mod field;
 mod index;
 mod message;
 mod sending;
 mod signal;
+mod statements;
 
 pub use decimal::{Decimal, DecimalError};
 pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};
@@ -50,6 +53,7 @@ pub use message::{
 pub use signal::{
     PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
 };
+pub use statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
 
 /// A place in a database file, and what is wrong there.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
