@@ -95,6 +95,24 @@ impl Decimal {
         Some(Self::new(sum, exponent))
     }
 
+    /// Returns the quotient; `None` if it has no end, or too many digits, or the divisor is 0.
+    #[must_use]
+    pub fn checked_div(self, other: Self) -> Option<Self> {
+        let mut mantissa = self.mantissa;
+        let mut exponent = self.exponent.checked_sub(other.exponent)?;
+        while mantissa.checked_rem(other.mantissa)? != 0 {
+            mantissa = mantissa.checked_mul(10)?;
+            exponent -= 1;
+        }
+        Some(Self::new(mantissa / other.mantissa, exponent))
+    }
+
+    /// Returns the number as an integer; `None` if it is not one, or has too many digits.
+    #[must_use]
+    pub fn to_i128(self) -> Option<i128> {
+        self.scaled(0)
+    }
+
     /// Returns the mantissa for a smaller exponent.
     fn scaled(self, exponent: i32) -> Option<i128> {
         match u32::try_from(self.exponent - exponent).ok()? {
@@ -287,6 +305,15 @@ mod tests {
         let long = decimal("12345678901234567890123456789");
         assert_eq!(long.checked_mul(long), None);
         assert_eq!(decimal("-1.5").to_f64(), -1.5);
+        assert_eq!(
+            decimal("5").checked_div(decimal("-0.16")),
+            Some(decimal("-31.25"))
+        );
+        assert_eq!(decimal("1").checked_div(decimal("3")), None);
+        assert_eq!(decimal("1").checked_div(Decimal::ZERO), None);
+        assert_eq!(decimal("-1.5e1").to_i128(), Some(-15));
+        assert_eq!(decimal("0.1").to_i128(), None);
+        assert_eq!(decimal("1e39").to_i128(), None);
     }
 
     proptest! {

@@ -2,7 +2,8 @@
 //!
 //! * [`MessageDatabase`], [`MessageDefinition`], [`SignalDefinition`]: the contents of a database,
 //!   whatever its format.
-//! * [`dbc`]: reads a database from a DBC file (feature `dbc`).
+//! * [`read()`]: reads a database whose format it recognises: DBC (feature `dbc`), KCD (`kcd`), ARXML
+//!   (`arxml`), PEAK's symbol files (`sym`).
 //! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
@@ -29,20 +30,33 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 extern crate alloc;
-#[cfg(any(test, feature = "dbc"))]
+#[cfg(any(test, feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
 extern crate std;
 
+#[cfg(feature = "arxml")]
+pub mod arxml;
 #[cfg(feature = "dbc")]
 pub mod dbc;
 mod decimal;
-#[cfg(feature = "dbc")]
+#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
+mod define;
+#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
 mod doubles;
+#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
+mod encoding;
 mod field;
 mod index;
+#[cfg(feature = "kcd")]
+pub mod kcd;
 mod message;
+mod read;
 mod sending;
 mod signal;
 mod statements;
+#[cfg(feature = "sym")]
+pub mod sym;
+#[cfg(any(feature = "kcd", feature = "arxml"))]
+mod xml;
 
 pub use decimal::{Decimal, DecimalError};
 pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};
@@ -50,6 +64,7 @@ pub use index::MessageIndex;
 pub use message::{
     DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
 };
+pub use read::{DatabaseFormat, MAX_FILE, ReadError, read};
 pub use signal::{
     PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
 };

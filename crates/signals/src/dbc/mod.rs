@@ -7,13 +7,13 @@
 //! otherwise.
 
 mod attributes;
-mod encoding;
 mod message;
 mod signal;
 mod split;
 mod switches;
 
 use crate::doubles::warn_of_doubles;
+use crate::encoding::{decode, without_pairs};
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase};
 use crate::{DatabaseError, MessageDefinition};
 use alloc::borrow::{Cow, ToOwned as _};
@@ -23,7 +23,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use attributes::DbcAttributes;
 use can_dbc_pest::{DbcParser, Pair, Parser as _, Rule};
-use encoding::{decode, without_pairs};
 use message::DraftMessage;
 use pest::error::InputLocation;
 use signal::SignalStatements;

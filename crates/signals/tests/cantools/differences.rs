@@ -62,7 +62,7 @@ impl Differences {
         let file = lines.next().unwrap();
         let lines: Vec<Vec<&str>> = lines.map(|line| line.split('\t').collect()).collect();
         let refused = lines.iter().find(|line| line[0] == "refused");
-        let read = signals::dbc::read(&std::fs::read(file).unwrap());
+        let read = signals::read(&std::fs::read(file).unwrap());
         let database = match (read, refused) {
             (Ok(_), Some(_)) => return self.count("files that only cangate reads"),
             (Err(_), Some(_)) => return self.count("files that neither reads"),

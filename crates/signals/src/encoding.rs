@@ -19,7 +19,7 @@ const WINDOWS_1252: [char; 32] = [
 
 /// Decodes UTF-8 or UTF-16 with or without a byte order mark, or Windows-1252, in which each byte
 /// is a character.
-pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let end = bytes.iter().rposition(|b| *b != END && *b != 0);
     if let Some(text) = utf_16(bytes) {
         return Cow::Owned(text);
@@ -65,7 +65,8 @@ fn utf_16(bytes: &[u8]) -> Option<String> {
 /// second one can be `\` or another character that has a meaning in the grammar. Each such pair
 /// becomes one placeholder character; names are ASCII in all of these encodings. `None` where there
 /// are no such pairs.
-pub(super) fn without_pairs(bytes: &[u8]) -> Option<String> {
+#[cfg(feature = "dbc")]
+pub(crate) fn without_pairs(bytes: &[u8]) -> Option<String> {
     // First bytes of a pair, and second bytes.
     let leads = |b: u8| matches!(b, 0x81..=0x9F | 0xA1..=0xFE);
     let trails = |b: u8| matches!(b, 0x40..=0x7E | 0x80..=0xFE);

@@ -1,0 +1,119 @@
+//! What the readers of all formats have in common.
+
+use crate::decimal::Decimal;
+use crate::field::{FieldLayout, SignalField};
+use crate::message::{DatabaseWarning, FdMessage, MessageDefinition};
+use crate::signal::{SignalDefinition, SignalKind, SignalPresence};
+use crate::statements::SubstituteValues;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use frame::{CanId, dlc};
+
+impl MessageDefinition {
+    /// Returns a classic message without signals, of which only this is known.
+    pub(crate) const fn new(line: usize, name: String, id: CanId, len: usize) -> Self {
+        Self {
+            line,
+            name,
+            id,
+            len,
+            fd: None,
+            sender: None,
+            more_senders: Vec::new(),
+            cycle: None,
+            fast: None,
+            signal_cycle: None,
+            delay: None,
+            send_type: None,
+            signal_event: None,
+            j1939: false,
+            e2e: None,
+            comment: String::new(),
+            signals: Vec::new(),
+        }
+    }
+
+    /// Sets whether the message is FD, which can follow from its length alone. The length becomes
+    /// one that a frame can have.
+    pub(crate) fn set_fd(&mut self, is_stated: bool, brs: Option<bool>) {
+        let is_long = self.len > dlc::CLASSIC_MAX && self.len <= dlc::FD_MAX && !self.j1939;
+        if is_stated || is_long {
+            self.fd = Some(FdMessage { is_stated, brs });
+            if self.len <= dlc::FD_MAX {
+                self.len = dlc::fd_padded(self.len);
+            }
+        }
+    }
+}
+
+impl SignalDefinition {
+    /// Returns an unsigned integer that each frame contains, of which only this is known.
+    #[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
+    pub(crate) const fn new(
+        line: usize,
+        name: String,
+        layout: FieldLayout,
+        field: SignalField,
+    ) -> Self {
+        Self {
+            line,
+            name,
+            layout,
+            field,
+            kind: SignalKind::Unsigned,
+            factor: Decimal::ONE,
+            offset: Decimal::ZERO,
+            range: (Decimal::ZERO, Decimal::ZERO),
+            unit: String::new(),
+            receivers: Vec::new(),
+            presence: SignalPresence::Always,
+            value_names: Vec::new(),
+            substitutes: SubstituteValues {
+                start: None,
+                inactive: None,
+                timeout: None,
+            },
+            timeouts: Vec::new(),
+            comment: String::new(),
+        }
+    }
+
+    /// Adds a warning if the signal ends behind its message.
+    #[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
+    pub(crate) fn check_end(
+        &self,
+        message: &str,
+        len: usize,
+        warnings: &mut Vec<DatabaseWarning>,
+    ) {
+        let end = self.field.end();
+        if end > len {
+            warnings.push(DatabaseWarning {
+                line: self.line,
+                problem: format!(
+                    "signal {} of {message}: it ends in byte {end} of {len}",
+                    self.name
+                ),
+            });
+        }
+    }
+}
+
+/// Returns a name in which other characters than letters, digits and `_` are replaced by `_`.
+#[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
+pub(crate) fn identifier(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let characters = name.chars();
+    characters.map(|c| if fits(c) { c } else { '_' }).collect()
+}
+
+/// Returns the kind of a floating-point number of so many bits; `None` if there is none.
+#[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
+pub(crate) const fn float_kind(bits: u8) -> Option<SignalKind> {
+    match bits {
+        32 => Some(SignalKind::Float32),
+        64 => Some(SignalKind::Float64),
+        _ => None,
+    }
+}
