@@ -72,6 +72,12 @@ impl Decimal {
         self.mantissa == 0
     }
 
+    /// Returns whether the number is below 0.
+    #[must_use]
+    pub const fn is_negative(self) -> bool {
+        self.mantissa < 0
+    }
+
     /// Returns the product; `None` if it has too many digits.
     #[must_use]
     pub fn checked_mul(self, other: Self) -> Option<Self> {

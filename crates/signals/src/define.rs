@@ -73,20 +73,40 @@ impl SignalDefinition {
                 start: None,
                 inactive: None,
                 timeout: None,
+                invalid: None,
             },
             timeouts: Vec::new(),
             comment: String::new(),
         }
     }
 
+    /// Sets the range, of which the database can leave an end open: that of the bits takes its
+    /// place.
+    #[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
+    pub(crate) fn set_range(&mut self, least: Option<Decimal>, most: Option<Decimal>) {
+        let span = 1_i128 << self.layout.bits;
+        let (first, last) = match self.kind {
+            SignalKind::Unsigned => (0, span - 1),
+            SignalKind::Signed => (-span / 2, span / 2 - 1),
+            SignalKind::Float32 | SignalKind::Float64 => (0, 0),
+        };
+        let physical = |raw| {
+            let scaled = Decimal::new(raw, 0).checked_mul(self.factor);
+            let value = scaled.and_then(|scaled| scaled.checked_add(self.offset));
+            value.unwrap_or(Decimal::ZERO)
+        };
+        let (first, last) = match self.factor.is_negative() {
+            true => (physical(last), physical(first)),
+            false => (physical(first), physical(last)),
+        };
+        if least.is_some() || most.is_some() {
+            self.range = (least.unwrap_or(first), most.unwrap_or(last));
+        }
+    }
+
     /// Adds a warning if the signal ends behind its message.
     #[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
-    pub(crate) fn check_end(
-        &self,
-        message: &str,
-        len: usize,
-        warnings: &mut Vec<DatabaseWarning>,
-    ) {
+    pub(crate) fn check_end(&self, message: &str, len: usize, warnings: &mut Vec<DatabaseWarning>) {
         let end = self.field.end();
         if end > len {
             warnings.push(DatabaseWarning {

@@ -30,7 +30,13 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 extern crate alloc;
-#[cfg(any(test, feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
+#[cfg(any(
+    test,
+    feature = "dbc",
+    feature = "kcd",
+    feature = "arxml",
+    feature = "sym"
+))]
 extern crate std;
 
 #[cfg(feature = "arxml")]

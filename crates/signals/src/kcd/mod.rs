@@ -130,9 +130,7 @@ impl KcdReader<'_> {
             }
         };
         let signals = self.read_signals(element, name, stated);
-        // Without a length, the message ends with its last signal.
-        let end = signals.iter().map(|signal| signal.field.end()).max();
-        let len = stated.unwrap_or(end.unwrap_or(0));
+        let len = stated.unwrap_or_else(|| automatic_length(element));
         for signal in &signals {
             signal.check_end(name, len, &mut self.warnings);
         }
@@ -172,6 +170,22 @@ impl KcdReader<'_> {
         let line = self.lines.of(element);
         self.warnings.push(DatabaseWarning { line, problem });
     }
+}
+
+/// Returns the length of a message that ends with its last signal. The offsets of both byte orders
+/// count bits in the order in which the signals have them.
+fn automatic_length(message: Node<'_, '_>) -> usize {
+    let mut bits = 0;
+    for signal in message.descendants() {
+        if matches!(signal.tag_name().name(), "Signal" | "Multiplex") {
+            let number = |name| signal.attribute(name).and_then(integer);
+            let end = number("offset")
+                .unwrap_or(0)
+                .saturating_add(number("length").unwrap_or(1));
+            bits = bits.max(end);
+        }
+    }
+    usize::from(u16::try_from(bits).unwrap_or(u16::MAX)).div_ceil(8)
 }
 
 /// Parses an interval in ms, above 0, and returns it as ns.

@@ -35,7 +35,9 @@ impl KcdReader<'_> {
                 let count = group.attribute("count").unwrap_or_default();
                 let value = integer(count).and_then(|value| u64::try_from(value).ok());
                 let Some(value) = value else {
-                    let problem = format!("message {message}: the group `{count}` of a multiplex is left out: its count is not the value of a switch");
+                    let problem = format!(
+                        "message {message}: the group `{count}` of a multiplex is left out: its count is not the value of a switch"
+                    );
                     self.warn(group, problem);
                     continue;
                 };
@@ -150,8 +152,7 @@ fn read_place(
             ByteOrder::Intel => start,
             ByteOrder::Motorola => start / 8 * 8 + 7 - start % 8,
         },
-        bits: u8::try_from(bits)
-            .map_err(|_| format!("{bits} bits: a signal has 1 to 64 bits"))?,
+        bits: u8::try_from(bits).map_err(|_| format!("{bits} bits: a signal has 1 to 64 bits"))?,
         order,
     };
     let field = SignalField::new(layout, len.unwrap_or(frame::dlc::CLASSIC_MAX));
@@ -160,14 +161,19 @@ fn read_place(
 
 /// Reads the meaning of a signal's bits.
 fn read_value(value: Node<'_, '_>, signal: &mut SignalDefinition) -> Result<(), String> {
-    let decimal = |name: &str, default| match value.attribute(name) {
-        Some(text) => number(text).ok_or_else(|| format!("{name} `{text}` is not a number")),
-        None => Ok(default),
+    let decimal = |name: &str| match value.attribute(name) {
+        Some(text) => match number(text) {
+            Some(number) => Ok(Some(number)),
+            None => Err(format!("{name} `{text}` is not a number")),
+        },
+        None => Ok(None),
     };
-    signal.factor = decimal("slope", Decimal::ONE)?;
-    signal.offset = decimal("intercept", Decimal::ZERO)?;
-    signal.range = (decimal("min", Decimal::ZERO)?, decimal("max", Decimal::ZERO)?);
-    value.attribute("unit").unwrap_or_default().clone_into(&mut signal.unit);
+    signal.factor = decimal("slope")?.unwrap_or(Decimal::ONE);
+    signal.offset = decimal("intercept")?.unwrap_or(Decimal::ZERO);
+    value
+        .attribute("unit")
+        .unwrap_or_default()
+        .clone_into(&mut signal.unit);
     signal.kind = match value.attribute("type") {
         Some("signed") => SignalKind::Signed,
         Some("single" | "double") => {
@@ -176,5 +182,6 @@ fn read_value(value: Node<'_, '_>, signal: &mut SignalDefinition) -> Result<(), 
         }
         _ => SignalKind::Unsigned,
     };
+    signal.set_range(decimal("min")?, decimal("max")?);
     Ok(())
 }

@@ -127,7 +127,7 @@ pub(crate) fn signal(message: &MessageDefinition, signal: &SignalDefinition) -> 
         switch,
         values,
         decimal(signal.substitutes.start),
-        String::new(),
+        decimal(signal.substitutes.invalid),
         on_one_line(&signal.comment),
         on_one_line(&names.join("\u{1f}")),
         String::new(),

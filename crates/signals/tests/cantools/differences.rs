@@ -1,7 +1,9 @@
 //! The comparison of a file with its description.
 
 use crate::describe::{self, Fields, MESSAGE, SIGNAL};
-use signals::{ByteOrder, DatabaseWarning, MessageDefinition, RawValue, SignalDefinition};
+use signals::{
+    ByteOrder, DatabaseWarning, MessageDefinition, RawValue, ReadError, SignalDefinition,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Signals that are left out, by the words of their warning, and how they are counted.
@@ -66,6 +68,11 @@ impl Differences {
         let database = match (read, refused) {
             (Ok(_), Some(_)) => return self.count("files that only cangate reads"),
             (Err(_), Some(_)) => return self.count("files that neither reads"),
+            (Err(ReadError::Mistake(_, error)), None)
+                if error.problem.contains("older files can be converted") =>
+            {
+                return self.count("files of AUTOSAR 3, which cangate refuses");
+            }
             (Err(error), None) => return self.differ(file, &error.to_string()),
             (Ok(database), None) => database,
         };
@@ -150,9 +157,18 @@ impl Differences {
             };
             let (own_name, mut own) = own.remove(index);
             own.insert("name", name.clone());
-            if expected["initial"].is_empty() {
-                // cantools does not use the default of the start value.
-                own.remove("initial");
+            // cantools does not use the default of the start value, has no invalid value of a selector,
+            // and leaves the ends of a range open.
+            let is_stated = |field: &str| !expected[field].is_empty();
+            for field in ["initial", "invalid"] {
+                if !is_stated(field) {
+                    own.remove(field);
+                }
+            }
+            for (field, other) in [("min", "max"), ("max", "min")] {
+                if !is_stated(field) && is_stated(other) {
+                    own.remove(field);
+                }
             }
             self.count("signals");
             self.compare_fields(file, &format!("{}.{name}", message.name), expected, &own);
@@ -185,8 +201,14 @@ impl Differences {
             let known = KNOWN.iter().find(|(of, name_of, _)| {
                 file.ends_with(of) && *name_of == format!("{name}: {field}")
             });
+            let has_all = *field == "names" && {
+                let own: Vec<&str> = value.split('\u{1f}').collect();
+                other.split('\u{1f}').all(|name| own.contains(&name))
+            };
             match known {
                 _ if is_equal => {}
+                _ if *field == "comment" && value.trim() == other.trim() => {}
+                _ if has_all => self.count("signals with names of groups of values"),
                 _ if is_padded => self.count("lengths that a frame cannot have"),
                 Some((_, _, what)) => self.count(what),
                 None => self.differ(
