@@ -46,6 +46,8 @@ pub mod dbc;
 mod decimal;
 #[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
 mod define;
+#[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
+mod define_signal;
 #[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
 mod doubles;
 #[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]

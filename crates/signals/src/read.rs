@@ -64,7 +64,13 @@ impl DatabaseFormat {
         let head = &plain[..length];
         let head = head.strip_prefix(b"\xFF\xFE").unwrap_or(head);
         let head = head.strip_prefix(b"\xFE\xFF").unwrap_or(head);
-        let head = head.trim_ascii_start();
+        let mut head = head.trim_ascii_start();
+        // A PEAK SYM can begin with comments.
+        while head.starts_with(b"//") {
+            let end = head.iter().position(|byte| *byte == b'\n');
+            head = head.get(end.unwrap_or(head.len())..).unwrap_or_default();
+            head = head.trim_ascii_start();
+        }
         if head.starts_with(b"FormatVersion=") {
             return Self::Sym;
         }
@@ -124,5 +130,69 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, ReadError> {
         #[cfg(not(feature = "sym"))]
         DatabaseFormat::Sym => Err(ReadError::NotBuilt(format, "sym")),
         DatabaseFormat::Fibex => Err(ReadError::NotRead(format)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::ToString as _;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn formats_are_known_by_their_beginning() {
+        let xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- x -->\n";
+        for (text, expected) in [
+            (
+                format!("{xml}<AUTOSAR xmlns=\"http://autosar.org/schema/r4.0\">"),
+                DatabaseFormat::Arxml,
+            ),
+            (
+                format!("\u{feff}{xml}<NetworkDefinition>"),
+                DatabaseFormat::Kcd,
+            ),
+            (
+                format!("{xml}<k:NetworkDefinition xmlns:k=\"x\">"),
+                DatabaseFormat::Kcd,
+            ),
+            (
+                format!("{xml}<fx:FIBEX xmlns:fx=\"x\">"),
+                DatabaseFormat::Fibex,
+            ),
+            ("FormatVersion=6.0 // x\n".into(), DatabaseFormat::Sym),
+            (
+                "\n// a\n // b\nFormatVersion=6.0\n".into(),
+                DatabaseFormat::Sym,
+            ),
+            ("\r\nVERSION \"\"\n".into(), DatabaseFormat::Dbc),
+            ("".into(), DatabaseFormat::Dbc),
+            ("//".into(), DatabaseFormat::Dbc),
+            ("<html>".into(), DatabaseFormat::Dbc),
+        ] {
+            assert_eq!(DatabaseFormat::of(text.as_bytes()), expected, "{text}");
+            let text = text.trim_start_matches('\u{feff}');
+            let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let wide = [&[0xFF, 0xFE][..], &wide].concat();
+            assert_eq!(DatabaseFormat::of(&wide), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn files_that_are_not_read_are_named() {
+        let fibex = read(b"<FIBEX/>").unwrap_err();
+        assert_eq!(fibex, ReadError::NotRead(DatabaseFormat::Fibex));
+        assert!(
+            fibex
+                .to_string()
+                .starts_with("it looks like a FIBEX, which cangate does not read")
+        );
+        assert_eq!(read(&vec![b' '; MAX_FILE + 1]), Err(ReadError::TooLong));
+        let kcd = read(b"<NetworkDefinition>").unwrap_err().to_string();
+        match cfg!(feature = "kcd") {
+            true => assert!(kcd.starts_with("line 1, column 1: not XML"), "{kcd}"),
+            false => assert!(kcd.contains("build cangate with `--features kcd`"), "{kcd}"),
+        }
     }
 }

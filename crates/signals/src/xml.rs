@@ -2,6 +2,7 @@
 
 use crate::DatabaseError;
 use crate::decimal::Decimal;
+use crate::signal::SignalKind;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -112,7 +113,11 @@ pub(crate) fn number(text: &str) -> Option<Decimal> {
     text.parse().ok()
 }
 
-/// Parses an integer; see [`number`].
-pub(crate) fn integer(text: &str) -> Option<i128> {
-    number(text)?.to_i128()
+/// Returns the kind of a floating-point number of so many bits; `None` if there is none.
+pub(crate) const fn float_kind(bits: u8) -> Option<SignalKind> {
+    match bits {
+        32 => Some(SignalKind::Float32),
+        64 => Some(SignalKind::Float64),
+        _ => None,
+    }
 }

@@ -3,11 +3,11 @@
 
 use super::paths::{integer, short_name, text_at, walk};
 use super::{ArxmlReader, can_id, length};
-use crate::define::{float_kind, identifier};
+use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::message::{ImpossibleMessage, MessageDefinition};
 use crate::signal::{SignalDefinition, SignalKind};
-use crate::xml::children;
+use crate::xml::{children, float_kind};
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
 use alloc::format;

@@ -2,7 +2,7 @@
 
 use super::ArxmlReader;
 use super::paths::{integer, number, short_name, text_at, walk};
-use crate::define::identifier;
+use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::message::MessageDefinition;
 use crate::signal::{SignalDefinition, SignalPresence};

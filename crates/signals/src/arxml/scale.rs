@@ -3,9 +3,8 @@
 use super::ArxmlReader;
 use super::paths::{description, number, short_name, text_at, walk};
 use crate::decimal::Decimal;
-use crate::define::float_kind;
 use crate::signal::{SignalDefinition, SignalKind, ValueName};
-use crate::xml::children;
+use crate::xml::{children, float_kind};
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;

@@ -8,12 +8,13 @@
 
 mod attributes;
 mod message;
+mod pairs;
 mod signal;
 mod split;
 mod switches;
 
 use crate::doubles::warn_of_doubles;
-use crate::encoding::{decode, without_pairs};
+use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase};
 use crate::{DatabaseError, MessageDefinition};
 use alloc::borrow::{Cow, ToOwned as _};
@@ -24,6 +25,7 @@ use alloc::vec::Vec;
 use attributes::DbcAttributes;
 use can_dbc_pest::{DbcParser, Pair, Parser as _, Rule};
 use message::DraftMessage;
+use pairs::without_pairs;
 use pest::error::InputLocation;
 use signal::SignalStatements;
 use split::{FilePlaces, Statements};

@@ -6,11 +6,11 @@
 mod signal;
 
 use crate::DatabaseError;
-use crate::define::identifier;
+use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase, MessageDefinition};
-use crate::xml::{self, LineTable, child, children, integer, number};
+use crate::xml::{self, LineTable, child, children, number};
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -186,6 +186,11 @@ fn automatic_length(message: Node<'_, '_>) -> usize {
         }
     }
     usize::from(u16::try_from(bits).unwrap_or(u16::MAX)).div_ceil(8)
+}
+
+/// Parses an integer.
+fn integer(text: &str) -> Option<i128> {
+    number(text)?.to_i128()
 }
 
 /// Parses an interval in ms, above 0, and returns it as ns.

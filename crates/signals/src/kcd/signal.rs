@@ -1,11 +1,12 @@
 //! Signals: `Signal`, and `Multiplex` with its groups.
 
 use super::KcdReader;
+use super::integer;
 use crate::decimal::Decimal;
-use crate::define::{float_kind, identifier};
+use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::signal::{SignalDefinition, SignalKind, SignalPresence, ValueName};
-use crate::xml::{self, child, children, integer, number};
+use crate::xml::{self, child, children, float_kind, number};
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;

@@ -40,10 +40,10 @@ def say(*fields):
 
 
 def read(name):
-    """Reads a file as its bytes are encoded; cantools itself assumes cp1252 for a DBC."""
+    """Reads a file as its bytes are encoded; cantools itself assumes cp1252."""
     data = open(name, "rb").read()
     encoding = None
-    if name.lower().endswith(".dbc"):
+    if name.lower().endswith((".dbc", ".sym")):
         try:
             data.decode("utf-8")
             encoding = "utf-8-sig"
