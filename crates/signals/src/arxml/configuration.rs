@@ -42,7 +42,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             let Some(frame) = path.and_then(|path| frames.get(path)) else {
                 continue;
             };
-            let name = short_name(container).to_owned();
+            let name = identifier(short_name(container));
             match self.read_com_pdu(container, *frame, &name) {
                 Ok(message) => self.messages.push(message),
                 Err(problem) => {

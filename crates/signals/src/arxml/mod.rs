@@ -13,6 +13,7 @@ mod pdu;
 mod scale;
 
 use crate::DatabaseError;
+use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase, MessageDefinition};
@@ -103,7 +104,7 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
     };
     Ok(MessageDatabase {
         name: only
-            .map(|only| short_name(only).to_owned())
+            .map(|only| identifier(short_name(only)))
             .unwrap_or_default(),
         bitrate: rate("BAUDRATE"),
         data_bitrate: rate("CAN-FD-BAUDRATE"),
@@ -149,7 +150,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         match self.read_possible(triggering) {
             Ok(message) => self.messages.push(message),
             Err(problem) => {
-                let name = short_name(triggering).to_owned();
+                let name = identifier(short_name(triggering));
                 let error = self.lines.error(triggering, problem);
                 self.impossible.push(ImpossibleMessage { name, error });
             }
@@ -159,7 +160,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
     fn read_possible(&mut self, triggering: Node<'a, 'input>) -> Result<MessageDefinition, String> {
         let frame = self.paths.follow(triggering, "FRAME-REF")?;
         let frame = frame.ok_or("it has no FRAME-REF")?;
-        let name = short_name(frame).to_owned();
+        let name = identifier(short_name(frame));
         let id = text_at(triggering, &["IDENTIFIER"]).unwrap_or_default();
         let mode = text_at(triggering, &["CAN-ADDRESSING-MODE"]);
         let id = can_id(id, mode == Some("EXTENDED"))?;

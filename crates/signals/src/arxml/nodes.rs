@@ -2,6 +2,7 @@
 
 use super::ArxmlReader;
 use super::paths::{short_name, text_at, walk};
+use crate::define_signal::identifier;
 use crate::message::MessageDefinition;
 use crate::signal::SignalDefinition;
 use crate::statements::E2eAttributes;
@@ -17,7 +18,7 @@ const MAX_AROUND: usize = 16;
 impl<'a, 'input> ArxmlReader<'a, 'input> {
     /// Adds an ECU to the messages of its groups of PDUs.
     pub(super) fn add_ecu(&mut self, ecu: Node<'a, 'input>) {
-        let name = short_name(ecu);
+        let name = &*identifier(short_name(ecu));
         let Some(groups) = walk(ecu, &["ASSOCIATED-COM-I-PDU-GROUP-REFS"]) else {
             return;
         };
@@ -44,7 +45,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         let Some(ecu) = ecu_around(controller) else {
             return;
         };
-        let name = short_name(ecu);
+        let name = &*identifier(short_name(ecu));
         for (list, reference, is_sender) in [
             ("RX-NM-PDU-REFS", "RX-NM-PDU-REF", false),
             ("TX-NM-PDU-REFS", "TX-NM-PDU-REF", true),
@@ -90,8 +91,8 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 continue;
             };
             match text_at(port, &["COMMUNICATION-DIRECTION"]) {
-                Some("OUT") => message.add_sender(short_name(ecu)),
-                Some("IN") => message.add_receiver(short_name(ecu)),
+                Some("OUT") => message.add_sender(&identifier(short_name(ecu))),
+                Some("IN") => message.add_receiver(&identifier(short_name(ecu))),
                 _ => {}
             }
         }
