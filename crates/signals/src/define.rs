@@ -5,6 +5,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use frame::{CanId, dlc};
 
+/// Returns a text on one line, without control characters: suitable for a message.
+pub(crate) fn one_line(text: &str) -> String {
+    let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    shown.collect()
+}
+
 impl MessageDefinition {
     /// Returns a classic message without signals, of which only this is known.
     pub(crate) const fn new(line: usize, name: String, id: CanId, len: usize) -> Self {

@@ -2,6 +2,7 @@
 
 use crate::DatabaseError;
 use crate::decimal::Decimal;
+use crate::define::one_line;
 use crate::signal::SignalKind;
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -35,7 +36,7 @@ pub(crate) fn parse(text: &str) -> Result<Document<'_>, DatabaseError> {
         DatabaseError {
             line: place.row as usize,
             column: place.col as usize,
-            problem,
+            problem: one_line(&problem),
         }
     })
 }
@@ -56,14 +57,14 @@ impl LineTable {
     }
 
     /// Returns the error at the beginning of an element.
-    pub(crate) fn error(&self, node: Node<'_, '_>, problem: String) -> DatabaseError {
+    pub(crate) fn error(&self, node: Node<'_, '_>, problem: &str) -> DatabaseError {
         let start = node.range().start;
         let before = self.0.partition_point(|end| *end < start);
         let line_start = before.checked_sub(1).map_or(0, |index| self.0[index] + 1);
         DatabaseError {
             line: before + 1,
             column: start - line_start + 1,
-            problem,
+            problem: one_line(problem),
         }
     }
 }

@@ -46,7 +46,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             match self.read_com_pdu(container, *frame, &name) {
                 Ok(message) => self.messages.push(message),
                 Err(problem) => {
-                    let error = self.lines.error(container, problem);
+                    let error = self.lines.error(container, &problem);
                     self.impossible.push(ImpossibleMessage { name, error });
                 }
             }
@@ -84,7 +84,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 Ok(signal) => message.signals.push(signal),
                 Err(problem) => {
                     let problem = format!("message {name}: {problem}; it is left out");
-                    self.warn(reference, problem);
+                    self.warn(reference, &problem);
                 }
             }
         }

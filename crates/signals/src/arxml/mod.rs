@@ -13,6 +13,7 @@ mod pdu;
 mod scale;
 
 use crate::DatabaseError;
+use crate::define::one_line;
 use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
@@ -50,7 +51,7 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
             "the element {name} of the namespace `{namespace}` is not the AUTOSAR of `{NAMESPACE}`: \
              older files can be converted by the program that wrote them"
         );
-        return Err(lines.error(root, problem));
+        return Err(lines.error(root, &problem));
     }
     let mut reader = ArxmlReader {
         paths: ArxmlPaths::new(&document),
@@ -129,9 +130,12 @@ struct ArxmlReader<'a, 'input> {
 }
 
 impl<'a, 'input> ArxmlReader<'a, 'input> {
-    fn warn(&mut self, element: Node<'_, '_>, problem: String) {
+    fn warn(&mut self, element: Node<'_, '_>, problem: &str) {
         let line = self.lines.of(element);
-        self.warnings.push(DatabaseWarning { line, problem });
+        self.warnings.push(DatabaseWarning {
+            line,
+            problem: one_line(problem),
+        });
     }
 
     /// Returns whether the file has not yet more than [`MAX_SIGNALS`], with these.
@@ -140,7 +144,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         self.budget = had.saturating_sub(count);
         if had > 0 && self.budget == 0 {
             let problem = format!("more than {MAX_SIGNALS} signals: further ones are left out");
-            self.warn(element, problem);
+            self.warn(element, &problem);
         }
         self.budget > 0
     }
@@ -151,7 +155,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             Ok(message) => self.messages.push(message),
             Err(problem) => {
                 let name = identifier(short_name(triggering));
-                let error = self.lines.error(triggering, problem);
+                let error = self.lines.error(triggering, &problem);
                 self.impossible.push(ImpossibleMessage { name, error });
             }
         }

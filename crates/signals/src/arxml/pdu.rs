@@ -43,7 +43,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 Ok(None) => continue,
                 Err(problem) => {
                     let problem = format!("message {}: {problem}", message.name);
-                    self.warn(mapping, problem);
+                    self.warn(mapping, &problem);
                     continue;
                 }
             };
@@ -80,7 +80,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 "message {}: more than {MAX_DEPTH} PDUs within one another",
                 message.name
             );
-            return self.warn(pdu, problem);
+            return self.warn(pdu, &problem);
         }
         let inner = PduPlace {
             depth: place.depth + 1,
@@ -93,7 +93,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     message.name,
                     short_name(pdu)
                 );
-                self.warn(pdu, problem);
+                self.warn(pdu, &problem);
                 self.note_contained(pdu, place.message);
             }
             "SECURED-I-PDU" => {
@@ -110,7 +110,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     Ok(None) => {}
                     Err(problem) => {
                         let problem = format!("message {}: {problem}", message.name);
-                        self.warn(pdu, problem);
+                        self.warn(pdu, &problem);
                     }
                 }
             }
@@ -204,7 +204,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                             "signal {name} of {}: {bits} bits: a signal has 1 to 64 bits; it is left out",
                             message.name
                         );
-                        self.warn(properties, problem);
+                        self.warn(properties, &problem);
                     }
                 }
             }
@@ -235,7 +235,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 Ok(signal) => message.signals.push(signal),
                 Err(problem) => {
                     let problem = format!("message {}: {problem}; it is left out", message.name);
-                    self.warn(mapping, problem);
+                    self.warn(mapping, &problem);
                 }
             }
         }
@@ -280,7 +280,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     message.name,
                     short_name(pdu)
                 );
-                return self.warn(pdu, problem);
+                return self.warn(pdu, &problem);
             }
         };
         // The file has no name for it.
@@ -308,7 +308,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     message.name,
                     short_name(pdu)
                 );
-                self.warn(alternative, problem);
+                self.warn(alternative, &problem);
                 continue;
             };
             if text_at(alternative, &["INITIAL-DYNAMIC-PART"]) == Some("true") {

@@ -3,6 +3,7 @@
 use super::ArxmlReader;
 use super::paths::{description, number, short_name, text_at, walk};
 use crate::decimal::Decimal;
+use crate::define::one_line;
 use crate::signal::{SignalDefinition, SignalKind, ValueName};
 use crate::xml::{children, float_kind};
 use alloc::borrow::ToOwned as _;
@@ -68,9 +69,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             unit = self.paths.follow(method, "UNIT-REF")?;
         }
         let unit = unit.and_then(|unit| text_at(unit, &["DISPLAY-NAME"]));
-        unit.filter(|unit| *unit != "NoUnit")
-            .unwrap_or_default()
-            .clone_into(&mut signal.unit);
+        signal.unit = one_line(unit.filter(|unit| *unit != "NoUnit").unwrap_or_default());
         if let Some(method) = method {
             self.read_method(method, signal)?;
         }
@@ -116,7 +115,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     signal.name,
                     short_name(method)
                 );
-                self.warn(method, problem);
+                self.warn(method, &problem);
                 return Ok(());
             }
         };
@@ -135,14 +134,14 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     match raw {
                         Some(raw) => signal.value_names.push(ValueName {
                             raw,
-                            name: name.to_owned(),
+                            name: one_line(name),
                         }),
                         None => {
                             let problem = format!(
                                 "signal {}: the name `{name}` is of no single value; it is left out",
                                 signal.name
                             );
-                            self.warn(scale, problem);
+                            self.warn(scale, &problem);
                         }
                     }
                 }
@@ -153,7 +152,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                             "signal {}: its scale has several segments, of which the last one is taken for all values",
                             signal.name
                         );
-                        self.warn(scale, problem);
+                        self.warn(scale, &problem);
                     }
                     read_linear(scale, signal)?;
                     let physical = |raw: Option<Decimal>| {

@@ -13,6 +13,7 @@ mod signal;
 mod split;
 mod switches;
 
+use crate::define::one_line;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase};
@@ -169,7 +170,7 @@ fn grammar_error(
     let (line, column) = places.at(index);
     let rest = statement.get(index..).unwrap_or_default();
     let rest = rest.split(['\n', '\r']).next().unwrap_or_default();
-    let rest: String = rest.chars().take(30).collect();
+    let rest: String = one_line(rest).chars().take(30).collect();
     let problem = match rest.trim().is_empty() {
         true => "the statement is not complete".to_owned(),
         false => format!("no statement of a DBC continues with `{}`", rest.trim_end()),

@@ -6,6 +6,7 @@
 mod signal;
 
 use crate::DatabaseError;
+use crate::define::one_line;
 use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
@@ -37,7 +38,7 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
             "the element {} is not the NetworkDefinition of a KCD",
             root.tag_name().name()
         );
-        return Err(lines.error(root, problem));
+        return Err(lines.error(root, &problem));
     }
     let mut reader = KcdReader {
         lines,
@@ -94,7 +95,7 @@ impl KcdReader<'_> {
         match self.read_named(element, &name) {
             Ok(message) => Some(message),
             Err(problem) => {
-                let error = self.lines.error(element, problem);
+                let error = self.lines.error(element, &problem);
                 self.impossible.push(ImpossibleMessage { name, error });
                 None
             }
@@ -156,19 +157,21 @@ impl KcdReader<'_> {
             let id = reference.attribute("id").unwrap_or_default();
             match self.nodes.get(id) {
                 Some(name) => names.push(name.clone()),
-                None => {
-                    let line = self.lines.of(reference);
-                    let problem = format!("no Node has the ID `{id}`; it is left out");
-                    self.warnings.push(DatabaseWarning { line, problem });
-                }
+                None => self.warn(
+                    reference,
+                    &format!("no Node has the ID `{id}`; it is left out"),
+                ),
             }
         }
         names
     }
 
-    fn warn(&mut self, element: Node<'_, '_>, problem: String) {
+    fn warn(&mut self, element: Node<'_, '_>, problem: &str) {
         let line = self.lines.of(element);
-        self.warnings.push(DatabaseWarning { line, problem });
+        self.warnings.push(DatabaseWarning {
+            line,
+            problem: one_line(problem),
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 use super::KcdReader;
 use super::integer;
 use crate::decimal::Decimal;
+use crate::define::one_line;
 use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::signal::{SignalDefinition, SignalKind, SignalPresence, ValueName};
@@ -39,7 +40,7 @@ impl KcdReader<'_> {
                     let problem = format!(
                         "message {message}: the group `{count}` of a multiplex is left out: its count is not the value of a switch"
                     );
-                    self.warn(group, problem);
+                    self.warn(group, &problem);
                     continue;
                 };
                 for element in children(group, "Signal") {
@@ -75,7 +76,7 @@ impl KcdReader<'_> {
             Ok(place) => place,
             Err(problem) => {
                 let problem = format!("signal {name} of {message}: {problem}; it is left out");
-                self.warn(element, problem);
+                self.warn(element, &problem);
                 return None;
             }
         };
@@ -88,7 +89,7 @@ impl KcdReader<'_> {
                 "signal {} of {message}: {problem}; it is left out",
                 signal.name
             );
-            self.warn(value, problem);
+            self.warn(value, &problem);
             return None;
         }
         signal.receivers = self.read_nodes(child(element, "Consumer"));
@@ -117,14 +118,14 @@ impl KcdReader<'_> {
             match values {
                 Some(values) => signal.value_names.extend(values.map(|raw| ValueName {
                     raw,
-                    name: name.to_owned(),
+                    name: one_line(name),
                 })),
                 None => {
                     let problem = format!(
                         "signal {} of {message}: the name `{name}` has no value, or more than {MAX_GROUP}; it is left out",
                         signal.name
                     );
-                    self.warn(label, problem);
+                    self.warn(label, &problem);
                 }
             }
         }
@@ -171,10 +172,7 @@ fn read_value(value: Node<'_, '_>, signal: &mut SignalDefinition) -> Result<(), 
     };
     signal.factor = decimal("slope")?.unwrap_or(Decimal::ONE);
     signal.offset = decimal("intercept")?.unwrap_or(Decimal::ZERO);
-    value
-        .attribute("unit")
-        .unwrap_or_default()
-        .clone_into(&mut signal.unit);
+    signal.unit = one_line(value.attribute("unit").unwrap_or_default());
     signal.kind = match value.attribute("type") {
         Some("signed") => SignalKind::Signed,
         Some("single" | "double") => {

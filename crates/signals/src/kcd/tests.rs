@@ -5,32 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use frame::CanId;
 
-const FILE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
-<NetworkDefinition xmlns="http://kayak.2codeornot2code.org/1.0">
-  <Document name="body" version="1.0"/>
-  <Node id="1" name="Engine"/>
-  <Node id="2" name="Rear brake"/>
-  <Bus name="Powertrain" baudrate="500000">
-    <Message id="0x100" name="Data" interval="20" triggered="true">
-      <Notes>Of the
-engine.</Notes>
-      <Producer><NodeRef id="1"/><NodeRef id="2"/></Producer>
-      <Signal name="Speed" offset="0" length="16" endianess="big">
-        <Consumer><NodeRef id="2"/></Consumer>
-        <Value slope="0.25" intercept="-40" min="-40" max="16343.75" unit="rpm" type="signed"/>
-      </Signal>
-      <Signal name="On" offset="21">
-        <LabelSet><Label name="off" value="0"/><LabelGroup name="on" from="1" to="2"/></LabelSet>
-      </Signal>
-    </Message>
-    <Message id="0x1ABCDE" name="Page" length="6" format="extended">
-      <Multiplex name="Switch" offset="0" length="8">
-        <MuxGroup count="3"><Signal name="Deep" offset="8" length="32"><Value type="single"/></Signal></MuxGroup>
-      </Multiplex>
-    </Message>
-  </Bus>
-</NetworkDefinition>
-"#;
+/// A file with each kind of element. `tests/cantools` compares it with cantools.
+const FILE: &str = include_str!("../../tests/databases/small.kcd");
 
 fn warnings(database: &MessageDatabase) -> Vec<String> {
     let words = database.warnings.iter();

@@ -8,6 +8,7 @@ mod tokens;
 
 use crate::DatabaseError;
 use crate::decimal::Decimal;
+use crate::define::one_line;
 use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
@@ -59,19 +60,16 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
         reader.add(&statement);
     }
     if !has_version {
-        return Err(error(
-            1,
-            "a PEAK SYM begins with `FormatVersion=6.0`".to_owned(),
-        ));
+        return Err(error(1, "a PEAK SYM begins with `FormatVersion=6.0`"));
     }
     Ok(reader.complete())
 }
 
-const fn error(line: usize, problem: String) -> DatabaseError {
+fn error(line: usize, problem: &str) -> DatabaseError {
     DatabaseError {
         line,
         column: 1,
-        problem,
+        problem: one_line(problem),
     }
 }
 
@@ -91,7 +89,7 @@ fn check_version(statement: &SymStatement<'_>) -> Result<(), DatabaseError> {
         ),
         _ => format!("a PEAK SYM begins with `FormatVersion={VERSION}`"),
     };
-    Err(error(statement.line, problem))
+    Err(error(statement.line, &problem))
 }
 
 /// A symbol: a message, or its signals for one value of its multiplexer switch.
@@ -123,7 +121,8 @@ struct SymReader<'a> {
 }
 
 impl<'a> SymReader<'a> {
-    fn warn(&mut self, line: usize, problem: String) {
+    fn warn(&mut self, line: usize, problem: &str) {
+        let problem = one_line(problem);
         self.warnings.push(DatabaseWarning { line, problem });
     }
 
@@ -138,13 +137,10 @@ impl<'a> SymReader<'a> {
             }),
             [Token::Word(key), Token::Mark('='), values @ ..] => {
                 if let Err(problem) = self.add_value(key, values, statement) {
-                    self.warn(line, format!("{key}: {problem}; it is left out"));
+                    self.warn(line, &format!("{key}: {problem}; it is left out"));
                 }
             }
-            _ => self.warn(
-                line,
-                "not a statement of a PEAK SYM; it is left out".to_owned(),
-            ),
+            _ => self.warn(line, "not a statement of a PEAK SYM; it is left out"),
         }
     }
 
@@ -220,7 +216,7 @@ impl<'a> SymReader<'a> {
                 Ok(found) => messages.extend(found),
                 Err(problem) => self.impossible.push(ImpossibleMessage {
                     name,
-                    error: error(line, problem),
+                    error: error(line, &problem),
                 }),
             }
         }

@@ -235,7 +235,7 @@ impl SymReader<'_> {
                 let message = &message.name;
                 self.warn(
                     line,
-                    format!("signal {name} of {message}: {problem}; it is left out"),
+                    &format!("signal {name} of {message}: {problem}; it is left out"),
                 );
                 None
             }
