@@ -2,8 +2,8 @@
 //!
 //! * [`MessageDatabase`], [`MessageDefinition`], [`SignalDefinition`]: the contents of a database,
 //!   whatever its format.
-//! * [`read()`]: reads a database whose format it recognises: DBC (feature `dbc`), KCD (`kcd`), ARXML
-//!   (`arxml`), PEAK's symbol files (`sym`).
+//! * [`read()`]: reads a database whose format it recognises: DBC (feature `dbc`), KCD (`kcd`),
+//!   ARXML (`arxml`), PEAK's symbol files (`sym`).
 //! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.

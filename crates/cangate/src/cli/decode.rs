@@ -12,7 +12,7 @@ pub(crate) struct Decode {
     /// The formats are those of `cangate convert`.
     #[arg(value_name = "LOG")]
     pub(crate) input: PathBuf,
-    /// The database of the messages, a DBC or SYM file; `IFACE=FILE` is for one interface of the log.
+    /// The database of the messages, a DBC or SYM file; `IFACE=FILE` is for one interface.
     ///
     /// Builds with the features `kcd` and `arxml` read these formats, too.
     #[arg(short, long = "database", value_name = "[IFACE=]FILE", required = true)]

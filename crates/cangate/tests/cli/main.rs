@@ -11,6 +11,7 @@ mod control;
 mod convert;
 mod convert_log;
 mod decode;
+mod decode_formats;
 mod demo;
 mod gateway;
 mod generate;

@@ -137,7 +137,11 @@ impl FileStatements {
             mut senders,
             signals,
         } = self;
-        signals.warn_of_unknown_signals(&messages, &left_out, &mut warnings);
+        let known = messages
+            .iter()
+            .flat_map(|message| message.all_names.iter().map(|name| (message.raw, &**name)))
+            .collect();
+        signals.warn_of_unknown_signals(&known, &left_out, &mut warnings);
         let messages = messages.into_iter().map(|draft| {
             let others = senders.remove(&draft.raw).unwrap_or_default();
             draft.complete(&attributes, &signals, others, &mut warnings)

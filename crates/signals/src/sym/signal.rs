@@ -189,8 +189,8 @@ impl SignalDraft {
 }
 
 impl SymReader<'_> {
-    /// Adds the signals of a message's symbols. Those that no payload can contain are left out, with
-    /// a warning.
+    /// Adds the signals of a message's symbols. Those that no payload can contain are left out,
+    /// with a warning.
     pub(super) fn read_signals(
         &mut self,
         symbols: Vec<SymbolDraft<'_>>,

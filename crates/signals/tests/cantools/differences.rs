@@ -165,8 +165,8 @@ impl Differences {
             };
             let (own_name, mut own) = own.remove(index);
             own.insert("name", name.clone());
-            // cantools does not use the default of the start value, has no invalid value of a selector,
-            // and leaves the ends of a range open.
+            // cantools does not use the default of the start value, has no invalid value of a
+            // selector, and leaves the ends of a range open.
             let is_stated = |field: &str| !expected[field].is_empty();
             for field in ["initial", "invalid"] {
                 if !is_stated(field) {
