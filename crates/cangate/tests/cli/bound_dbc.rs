@@ -158,7 +158,7 @@ fn mistakes_of_a_dbc_have_their_places() {
         ("<?xml version=\"1.0\"?>\n<AUTOSAR/>", arxml),
         ("<NetworkDefinition/>", kcd),
         ("FormatVersion=6.0\n", "no message in it"),
-        ("FormatVersion=5.0\n", "version 5.0 is not read"),
+        ("FormatVersion=3.0\n", "version 3.0 is not read"),
         (
             "<fx:FIBEX/>",
             "it looks like a FIBEX, which cangate does not read: convert it to DBC",

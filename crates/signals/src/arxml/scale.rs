@@ -44,10 +44,15 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     float_kind(bits).ok_or_else(|| format!("{bits} bits are not a float"))?
                 }
                 Some(_) => SignalKind::Unsigned,
-                None => {
-                    let name = short_name(base_type);
-                    return Err(format!("its base type {name} has no BASE-TYPE-ENCODING"));
-                }
+                // Some programs write none for unsigned integers: the others are known by the names
+                // of AUTOSAR's platform types.
+                None => match short_name(base_type).to_ascii_lowercase() {
+                    name if name.starts_with("sint") => SignalKind::Signed,
+                    name if name.starts_with("float") => {
+                        float_kind(bits).ok_or_else(|| format!("{bits} bits are not a float"))?
+                    }
+                    _ => SignalKind::Unsigned,
+                },
             };
         }
         let system = self.paths.follow(i_signal, "SYSTEM-SIGNAL-REF")?;

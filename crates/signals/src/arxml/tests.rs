@@ -190,11 +190,6 @@ fn what_cannot_be_read_is_named() {
             "its computation method Table is TAB_NOINTP: the raw values are taken as physical ones",
         ),
         (
-            "<BASE-TYPE-ENCODING>IEEE754</BASE-TYPE-ENCODING>",
-            "",
-            "its base type F32 has no BASE-TYPE-ENCODING",
-        ),
-        (
             "<LENGTH>32</LENGTH>\n          <NET",
             "<LENGTH>31</LENGTH>\n          <NET",
             "31 bits are not a float",
@@ -271,6 +266,22 @@ fn other_files_are_refused_with_a_place() {
             continue;
         };
         assert!(read(text.as_bytes()).is_err(), "{end}");
+    }
+}
+
+/// Some programs write no encoding for unsigned integers.
+#[test]
+fn base_types_without_encoding_are_known_by_their_names() {
+    let encoding = "<BASE-TYPE-ENCODING>2C</BASE-TYPE-ENCODING>";
+    for (name, kind) in [
+        ("sint8", SignalKind::Signed),
+        ("uint8", SignalKind::Unsigned),
+    ] {
+        let text = FILE.replacen(encoding, "", 1);
+        let text = text.replace(">S8<", &format!(">{name}<"));
+        let text = text.replace("/Types/S8<", &format!("/Types/{name}<"));
+        let found = messages(&text);
+        assert_eq!(signal(&found[0], "Temperature").kind, kind, "{name}");
     }
 }
 

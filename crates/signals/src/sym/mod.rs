@@ -1,4 +1,4 @@
-//! Databases in PEAK's symbol files (version 6.0).
+//! Databases in PEAK's symbol files (versions 5.0 and 6.0).
 //!
 //! They name no nodes: the sections `{SEND}` and `{RECEIVE}` are those of the program for which the
 //! file was made.
@@ -24,8 +24,9 @@ use frame::{CanId, Nanos};
 use signal::SignalDraft;
 use tokens::{SymStatement, SymStatements, Token};
 
-/// The version that is read.
-const VERSION: &str = "6.0";
+/// The versions that are read. They differ in how an enumeration begins, and in the word for a
+/// length.
+const VERSIONS: [&str; 2] = ["6.0", "5.0"];
 
 /// The most IDs of one symbol.
 const MAX_IDS: u32 = 2048;
@@ -46,7 +47,7 @@ const PASSED_OVER: [&str; 6] = [
 /// Reads a file in UTF-8, UTF-16 or Windows-1252.
 ///
 /// # Errors
-/// [`DatabaseError`] if the file does not begin with its version, or with another one than 6.0. A
+/// [`DatabaseError`] if the file does not begin with its version, or with one that is not read. A
 /// message that no frame can represent does not fail the file ([`MessageDatabase::impossible`]).
 pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
     let text = decode(bytes);
@@ -74,20 +75,20 @@ fn error(line: usize, problem: &str) -> DatabaseError {
 }
 
 fn check_version(statement: &SymStatement<'_>) -> Result<(), DatabaseError> {
-    let problem = match &statement.tokens[..] {
-        [
-            Token::Word("FormatVersion"),
-            Token::Mark('='),
-            Token::Word(VERSION),
-        ] => return Ok(()),
+    let version = match &statement.tokens[..] {
         [
             Token::Word("FormatVersion"),
             Token::Mark('='),
             Token::Word(version),
-        ] => format!(
-            "version {version} is not read: open the file with PEAK's Symbol Editor, and save it as version {VERSION}"
+        ] => Some(*version),
+        _ => None,
+    };
+    let problem = match version {
+        Some(version) if VERSIONS.contains(&version) => return Ok(()),
+        Some(version) => format!(
+            "version {version} is not read: open the file with PEAK's Symbol Editor, and save it as version 6.0"
         ),
-        _ => format!("a PEAK SYM begins with `FormatVersion={VERSION}`"),
+        None => "a PEAK SYM begins with `FormatVersion=6.0`".to_owned(),
     };
     Err(error(statement.line, &problem))
 }
@@ -135,6 +136,12 @@ impl<'a> SymReader<'a> {
                 name: identifier(name.text()),
                 ..SymbolDraft::default()
             }),
+            [Token::Word("enum"), name, values @ ..] => match signal::read_names(values) {
+                Ok(names) => {
+                    self.enums.insert(name.text().to_owned(), names);
+                }
+                Err(problem) => self.warn(line, &format!("enum: {problem}; it is left out")),
+            },
             [Token::Word(key), Token::Mark('='), values @ ..] => {
                 if let Err(problem) = self.add_value(key, values, statement) {
                     self.warn(line, &format!("{key}: {problem}; it is left out"));

@@ -150,8 +150,8 @@ fn what_cannot_be_read_is_named() {
     for (text, words) in [
         ("", "line 1, column 1: a PEAK SYM begins with"),
         (
-            "\nFormatVersion=5.0 // x\n",
-            "line 2, column 1: version 5.0 is not read",
+            "\nFormatVersion=3.0 // x\n",
+            "line 2, column 1: version 3.0 is not read",
         ),
         ("[M]\n", "line 1, column 1: a PEAK SYM begins with"),
     ] {
@@ -170,4 +170,19 @@ fn a_file_can_end_anywhere() {
             assert!(found.is_ok() || end < first, "{end}: {found:?}");
         }
     }
+}
+
+/// Version 5.0 has other words for enumerations and lengths.
+#[test]
+fn the_version_before_is_read() {
+    let text = "FormatVersion=5.0 // x\nTitle=\"t\"\n{ENUMS}\nenum Foo(0=\"foo\",\n 1=\"bar\")\n\
+        {SEND}\n[M]\nID=1h\nDLC=2\nVar=v unsigned 0,8 /e:Foo\n";
+    let found = read(text.as_bytes()).unwrap();
+    assert!(found.warnings.is_empty(), "{found:?}");
+    let message = &found.messages[0];
+    assert_eq!(message.len, 2);
+    assert_eq!(
+        message.signals[0].name_of(RawValue::Unsigned(1)),
+        Some("bar")
+    );
 }

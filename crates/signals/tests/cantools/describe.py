@@ -72,7 +72,7 @@ def ranges(ids):
 
 def comment(signal):
     """Returns the comment of the file, without those that cantools makes for SecOC."""
-    own = signal.comment or ""
+    own = (signal.comment or "").strip()
     return "" if is_arxml and own.startswith("Truncated ") else own
 
 
@@ -149,7 +149,7 @@ def describe(name, count):
     for message in database.messages:
         say("message", message.frame_id, "e" if message.is_extended_frame else "s", identifier(message.name),
             message.length, "fd" if message.is_fd else "", ",".join(sorted(map(identifier, filter(None, message.senders)))),
-            number(message.cycle_time), message.comment or "")
+            number(message.cycle_time), (message.comment or "").strip())
         for signal in sorted(message.signals, key=lambda signal: signal.name):
             describe_signal(signal)
         describe_payloads(message, source, count)

@@ -217,7 +217,6 @@ impl Differences {
             let is_sym = file.to_lowercase().ends_with(".sym");
             match known {
                 _ if is_equal => {}
-                _ if *field == "comment" && value.trim() == other.trim() => {}
                 _ if has_all => self.count("signals with more names of values"),
                 // cantools makes nodes of the sections, and does not read the type of FD.
                 _ if is_sym && ["senders", "fd"].contains(field) => {}
