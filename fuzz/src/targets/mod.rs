@@ -1,5 +1,6 @@
 //! The targets, one per file.
 
+pub mod arxml;
 pub mod bus_operations;
 pub mod cangw;
 pub mod chardev_area;
@@ -7,6 +8,7 @@ pub mod configuration;
 pub mod control;
 pub mod controller;
 pub mod dbc;
+pub mod kcd;
 pub mod log_formats;
 pub mod log_packed;
 pub mod log_text;
@@ -16,6 +18,7 @@ pub mod monitor;
 pub mod protection;
 pub mod ring_block;
 pub mod shm_rings;
+pub mod sym;
 pub mod vcontroller;
 pub mod virtio_rings;
 pub mod wire;

@@ -25,6 +25,7 @@ macro_rules! features {
 }
 
 features! {
+    "arxml": [],
     "bound": ["bound"],
     "bpf": [],
     "capture": ["capture", "convert"],
@@ -32,6 +33,7 @@ features! {
     "decode": ["decode"],
     "demo": ["demo"],
     "io-uring": [],
+    "kcd": [],
     "man": ["man", "completions"],
     "parquet": [],
     "ping": ["ping"],

@@ -11,6 +11,7 @@ mod control;
 mod convert;
 mod convert_log;
 mod decode;
+mod decode_formats;
 mod decode_oracles;
 mod decode_parquet;
 mod demo;

@@ -2,16 +2,17 @@
 
 use super::attributes::{DbcAttributes, plain};
 use super::signal::{DraftSignal, SignalStatements, resolve};
-use super::{error_at, node, raw_id};
+use super::split::FilePlaces;
+use super::{node, raw_id};
 use crate::DatabaseError;
-use crate::message::{DatabaseWarning, FdMessage, ImpossibleMessage, MessageDefinition};
+use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDefinition};
 use crate::sending;
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use can_dbc_pest::{Pair, Rule};
-use frame::{CanId, dlc};
+use frame::CanId;
 
 /// The bit that marks an ID of 29 bits.
 const EXTENDED: u32 = 1 << 31;
@@ -30,12 +31,15 @@ pub(super) struct DraftMessage {
     len: usize,
     sender: Option<String>,
     signals: Vec<DraftSignal>,
+    /// The names of all its signals, also of those that are left out.
+    pub(super) all_names: Vec<String>,
 }
 
 impl DraftMessage {
     /// Reads a `BO_` with its signals; `None` for signals that belong to no message.
     pub(super) fn parse(
         statement: Pair<'_, Rule>,
+        places: &FilePlaces<'_>,
         warnings: &mut Vec<DatabaseWarning>,
     ) -> Result<Option<Self>, ImpossibleMessage> {
         let parts = statement.clone().into_inner();
@@ -47,15 +51,32 @@ impl DraftMessage {
         if name == INDEPENDENT_NAME {
             return Ok(None);
         }
-        Self::parse_named(statement, warnings).map_err(|error| ImpossibleMessage { name, error })
+        Self::parse_named(statement, places, warnings)
+            .map_err(|error| ImpossibleMessage { name, error })
+    }
+
+    /// Returns the ID in a `BO_` as the file has it.
+    pub(super) fn raw_id(statement: &Pair<'_, Rule>) -> Option<u32> {
+        let id = statement.clone().into_inner().next()?;
+        let id = id.clone().into_inner().next().unwrap_or(id);
+        raw_id(&id)
     }
 
     fn parse_named(
         statement: Pair<'_, Rule>,
+        places: &FilePlaces<'_>,
         warnings: &mut Vec<DatabaseWarning>,
     ) -> Result<Option<Self>, DatabaseError> {
-        let (line, _) = statement.line_col();
+        let line = places.line(&statement);
         let place = statement.clone();
+        let error_at = |pair: &Pair<'_, Rule>, problem: String| {
+            let (line, column) = places.of(pair);
+            DatabaseError {
+                line,
+                column,
+                problem,
+            }
+        };
         let mut parts = statement.into_inner();
         let mut next = |what: &str| {
             let part = parts.next();
@@ -63,7 +84,13 @@ impl DraftMessage {
         };
         let id = next("ID")?;
         let id = id.clone().into_inner().next().unwrap_or(id);
-        let raw = raw_id(&id)?;
+        let raw = raw_id(&id).ok_or_else(|| {
+            let text = id.as_str();
+            error_at(
+                &id,
+                format!("{text} is not a valid ID: it has more than 32 bits"),
+            )
+        })?;
         if raw == INDEPENDENT {
             return Ok(None);
         }
@@ -85,14 +112,22 @@ impl DraftMessage {
                 ),
             });
         }
-        let signals = parts.filter_map(|signal| DraftSignal::parse(signal, &name, len, warnings));
+        let mut all_names = Vec::new();
+        let signals = parts.filter_map(|signal| {
+            let parts = signal.clone().into_inner();
+            let mut names = parts.filter(|part| part.as_rule() == Rule::signal_name);
+            all_names.extend(names.next().map(|name| name.as_str().to_owned()));
+            DraftSignal::parse(signal, &name, len, places, warnings)
+        });
+        let signals = signals.collect();
         Ok(Some(Self {
             raw,
             line,
             id: can_id,
             len,
             sender,
-            signals: signals.collect(),
+            signals,
+            all_names,
             name,
         }))
     }
@@ -117,11 +152,16 @@ impl DraftMessage {
         });
         let signal_cycle = cycles.flatten().min();
         let (sender, more_senders) = senders(self.sender, others, attributes);
+        let signals = resolve(
+            raw,
+            &self.name,
+            self.signals,
+            attributes,
+            statements,
+            warnings,
+        );
+        let name = attributes.long_name(raw).unwrap_or(self.name);
         let mut message = MessageDefinition {
-            line: self.line,
-            id: self.id,
-            len: self.len,
-            fd: None,
             sender,
             more_senders,
             cycle: attributes.millis(raw, "GenMsgCycleTime"),
@@ -130,16 +170,10 @@ impl DraftMessage {
             delay: attributes.millis(raw, "GenMsgDelayTime"),
             send_type: attributes.word(raw, "GenMsgSendType").map(|w| plain(&w)),
             signal_event,
-            j1939: false,
-            signals: resolve(
-                raw,
-                &self.name,
-                self.signals,
-                attributes,
-                statements,
-                warnings,
-            ),
-            name: attributes.long_name(raw).unwrap_or(self.name),
+            e2e: attributes.e2e(raw),
+            comment: statements.comment_of(raw),
+            signals,
+            ..MessageDefinition::new(self.line, name, self.id, self.len)
         };
         set_format(&mut message, raw, attributes);
         message
@@ -182,16 +216,7 @@ fn set_format(message: &mut MessageDefinition, raw: u32, attributes: &DbcAttribu
     message.j1939 = format.contains("J1939");
     // The numbers of Vector's tools, where the file does not define them.
     let is_stated = format.ends_with("_FD") || ["14", "15"].contains(&format.as_str());
-    let is_long = message.len > dlc::CLASSIC_MAX && message.len <= dlc::FD_MAX && !message.j1939;
-    if is_stated || is_long {
-        let brs = attributes.word(raw, "CANFD_BRS");
-        message.fd = Some(FdMessage {
-            is_stated,
-            brs: brs.map(|word| word == "1" || word.eq_ignore_ascii_case("true")),
-        });
-        // The next length that a frame can have.
-        if message.len <= dlc::FD_MAX {
-            message.len = dlc::fd_padded(message.len);
-        }
-    }
+    let brs = attributes.word(raw, "CANFD_BRS");
+    let brs = brs.map(|word| word == "1" || word.eq_ignore_ascii_case("true"));
+    message.set_fd(is_stated, brs);
 }
