@@ -36,6 +36,7 @@ pub const TARGETS: &[Target] = &[
     targets::mapped_page::TARGET,
     targets::matrix::TARGET,
     targets::monitor::TARGET,
+    targets::network::TARGET,
     targets::ring_block::TARGET,
     targets::shm_rings::TARGET,
     targets::vcontroller::TARGET,

@@ -82,10 +82,19 @@ impl SystemProgram {
 
 /// Packages of Python for comparisons, with their versions: newer ones may read and write
 /// differently.
-const PYTHON_PACKAGES: [&str; 3] = ["python-can==4.6.1", "cantools==45.1.0", "asammdf==8.8.28"];
+///
+/// python-can needs pyserial for slcan, and msgpack for its multicast.
+const PYTHON_PACKAGES: [&str; 6] = [
+    "python-can==4.6.1",
+    "cantools==45.1.0",
+    "asammdf==8.8.28",
+    "pyserial==3.5",
+    "msgpack==1.2.4",
+    "can-cannelloni==0.1.0",
+];
 
 /// The modules of these packages, as Python imports them.
-const PYTHON_MODULES: &str = "import can, cantools, asammdf";
+const PYTHON_MODULES: &str = "import can, cantools, asammdf, serial, msgpack, can_cannelloni";
 
 /// The folder that they are installed in: a folder of its own, so that the user's Python is not
 /// changed.

@@ -159,6 +159,8 @@ fn defaults_that_are_values_are_the_defaults() {
             "log" => "read = 'a'\nwrite = 'b'",
             "virtio" => "socket = 'a'\ncontroller = 'c'",
             "shm" => "socket = 'a'",
+            "slcan" | "socketcand" => "listen = 1",
+            "cannelloni" => "transport = 'tcp'\nlisten = 1",
             _ => "",
         };
         let read = |line: &str| {

@@ -59,6 +59,9 @@ pub trait DatagramWriter: Send {
         out: &mut Vec<u8>,
     ) -> Result<(), NotWritten>;
 
+    /// Returns the number of frames of any length that the datagram certainly has room for.
+    fn room(&self, out: &[u8]) -> usize;
+
     /// Completes a datagram with its sequence number and its length. Called once for each datagram,
     /// immediately before it is sent.
     fn finish(&mut self, out: &mut [u8]);

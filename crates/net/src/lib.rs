@@ -5,7 +5,7 @@
 //! | [`cannelloni`] | datagrams of version 2, and its byte stream | cannelloni 2 |
 //! | [`multicast`] | one msgpack map a datagram | python-can's `udp_multicast` |
 //! | [`slcan`] | Lawicel's text lines over a stream | python-can's `slcan`, network adapters |
-//! | [`socketcand`] | text elements over a stream, raw mode | socketcand, python-can's `socketcand` |
+//! | [`socketcand`] | text elements over a stream | socketcand, python-can's `socketcand` |
 //!
 //! The crate has no I/O and no clock. A protocol of datagrams is a [`DatagramReader`] and a
 //! [`DatagramWriter`]; one of streams is a [`StreamSession`], the state of one conversation. The

@@ -106,7 +106,7 @@ fn faults_are_named_with_their_place() {
         ("0200000002 00000123 00 00000123 09", 10),
     ];
     for (bytes, at) in cases {
-        assert_eq!(read(&hex(bytes)).map_err(|found| found), Err(at), "{bytes}");
+        assert_eq!(read(&hex(bytes)), Err(at), "{bytes}");
     }
     assert_eq!(read(&hex("0200050000")), Ok((5, vec![])));
 }

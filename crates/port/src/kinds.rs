@@ -239,7 +239,7 @@ mod tests {
     use crate::PortSpec;
     use config::{SourceText, TomlDocument};
 
-    const EACH: [&str; 8] = [
+    const EACH: [&str; 12] = [
         "socketcan",
         "bus",
         "log",
@@ -247,6 +247,10 @@ mod tests {
         "chardev",
         "virtio",
         "shm",
+        "cannelloni",
+        "socketcand",
+        "slcan",
+        "multicast",
         "controller",
     ];
 

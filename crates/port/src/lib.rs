@@ -19,6 +19,10 @@
 //! | [`chardev`] | `chardev` | CAN controllers as character devices, by the driver `kmod/canchar` |
 //! | [`virtio`] | `virtio` | virtual machines, by the virtio CAN device over vhost-user |
 //! | [`shm`] | `shm` | memory that is shared with another machine or process |
+//! | [`cannelloni`] | `cannelloni` | tunnels to cannelloni, over UDP or TCP |
+//! | [`socketcand`] | `socketcand` | socketcand's protocol: a server for its clients, or a client |
+//! | [`slcan`] | `slcan` | slcan over TCP: a server for programs, or a client of an adapter |
+//! | [`multicast`] | `multicast` | the multicast groups of python-can |
 //! | [`controllers`] | `virtio`; keyword `controller` | a controller that machines share |
 //!
 //! A kind is a [`PortKind`]: its keyword, and the parser of its [`PortSettings`] in `gateway.toml`.
@@ -38,6 +42,13 @@ mod faults;
 mod keys;
 mod kind;
 mod kinds;
+#[cfg(any(
+    feature = "cannelloni",
+    feature = "multicast",
+    feature = "slcan",
+    feature = "socketcand"
+))]
+mod network;
 mod opener;
 mod pace;
 mod queueing;
@@ -46,7 +57,7 @@ mod wait;
 
 kinds::kinds! {
     "socketcan" by "socketcan" => socketcan::SocketCan,
-        not "can" "vcan" "vxcan" "slcan" "pcan" "kvaser" "ixxat" "vector" "canalystii" "gs_usb"
+        not "can" "vcan" "vxcan" "pcan" "kvaser" "ixxat" "vector" "canalystii" "gs_usb"
             "socket" "raw" "linux" "native" "interface" "socketcan_native";
     "bus" by "bus" => embedded::EmbeddedBus,
         not "virtual" "simulated" "sim" "embedded" "memory";
@@ -57,6 +68,10 @@ kinds::kinds! {
     "virtio" by "virtio" where target_pointer_width = "64", "64-bit" => virtio::VirtioPorts,
         not "vm" "qemu" "vhost" "vhost-user" "virtio-can" "virtio_can";
     "shm" by "shm" => shm::ShmPorts, not "ivshmem" "shared_memory" "shared-memory" "ring";
+    "cannelloni" by "cannelloni" => cannelloni::CannelloniPorts, not "udp" "tunnel";
+    "socketcand" by "socketcand" => socketcand::SocketcandPorts, not "socketcan_daemon";
+    "slcan" by "slcan" => slcan::SlcanPorts, not "lawicel" "tcp";
+    "multicast" by "multicast" => multicast::MulticastPorts, not "udp_multicast";
     "controller" by "virtio" where target_pointer_width = "64", "64-bit"
         => controllers::SharedControllers;
 }
@@ -70,7 +85,7 @@ pub use faults::PortFaults;
 pub use keys::queue;
 pub use kind::{
     ComparableSettings, ExclusiveResource, FileOrStream, FramePassage, LONGEST_NAME, LONGEST_QUEUE,
-    PlacedPort, PortKind, PortSettings,
+    PeerLimits, PlacedPort, PortKind, PortSettings,
 };
 pub use kinds::{KnownKind, PortKinds};
 pub use opener::{AtStart, PortOpener};

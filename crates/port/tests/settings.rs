@@ -257,6 +257,10 @@ fn an_empty_list_knows_no_kind() {
         "chardev",
         "virtio",
         "shm",
+        "cannelloni",
+        "socketcand",
+        "slcan",
+        "multicast",
         "controller",
     ];
     assert_eq!(standard, all);

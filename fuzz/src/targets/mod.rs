@@ -13,6 +13,7 @@ pub mod log_text;
 pub mod mapped_page;
 pub mod matrix;
 pub mod monitor;
+pub mod network;
 pub mod ring_block;
 pub mod shm_rings;
 pub mod vcontroller;

@@ -16,6 +16,7 @@ mod gateway;
 mod generate;
 mod log_files;
 mod metrics;
+mod network;
 mod outputs;
 mod ping;
 mod place;

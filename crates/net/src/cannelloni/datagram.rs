@@ -1,6 +1,6 @@
 //! Datagrams.
 
-use super::entry::{EntryRead, carries, read, size, write};
+use super::entry::{EntryRead, LONGEST, carries, read, size, write};
 use crate::{DatagramFault, DatagramReader, DatagramWriter, NotWritten};
 use frame::{FrameRef, Nanos};
 
@@ -92,6 +92,10 @@ impl DatagramWriter for CannelloniWriter {
         write(frame, out);
         self.frames += 1;
         Ok(())
+    }
+
+    fn room(&self, out: &[u8]) -> usize {
+        (MAX_DATAGRAM - out.len().max(HEADER)) / LONGEST
     }
 
     fn finish(&mut self, out: &mut [u8]) {

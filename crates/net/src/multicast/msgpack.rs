@@ -1,4 +1,4 @@
-//! The part of msgpack that a message needs: <https://github.com/msgpack/msgpack/blob/master/spec.md>.
+//! The part of msgpack that a message needs (`spec.md` of msgpack/msgpack on GitHub).
 
 use crate::DatagramFault;
 
