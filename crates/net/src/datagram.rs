@@ -31,6 +31,11 @@ pub trait DatagramReader: Send {
     /// Returns the next frame of a datagram that was checked, and moves `at` behind it. `at` begins
     /// at 0. `None` after the last frame.
     fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<FrameRef<'d>>;
+
+    /// Returns the number of messages and datagrams that are valid and not for this reader.
+    fn passed_over(&self) -> u64 {
+        0
+    }
 }
 
 /// The reason why a frame was not written into a datagram.

@@ -3,6 +3,7 @@
 //! | module | protocol | peer |
 //! |---|---|---|
 //! | [`cannelloni`] | datagrams of version 2, and its byte stream | cannelloni 2 |
+//! | [`ieee1722`] | ACF messages in datagrams (AVTP) | Open1722, Zephyr |
 //! | [`multicast`] | one msgpack map a datagram | python-can's `udp_multicast` |
 //! | [`slcan`] | Lawicel's text lines over a stream | python-can's `slcan`, network adapters |
 //! | [`socketcand`] | text elements over a stream | socketcand, python-can's `socketcand` |
@@ -19,6 +20,7 @@
 pub mod cannelloni;
 mod datagram;
 mod digits;
+pub mod ieee1722;
 pub mod multicast;
 mod sequence;
 pub mod slcan;

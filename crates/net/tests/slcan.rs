@@ -143,6 +143,11 @@ fn a_client_opens_the_adapter() {
 fn a_line_without_an_end_ends_the_conversation() {
     let step = open_server().take(&[b't'; 300], &mut Vec::new());
     assert!(matches!(step, StreamStep::End(StreamEnd::Foreign(_))));
+    // A long line is as bad with an end, so that it does not matter how it was divided.
+    let mut long = vec![b't'; 300];
+    long.push(b'\r');
+    let step = open_server().take(&long, &mut Vec::new());
+    assert!(matches!(step, StreamStep::End(StreamEnd::Foreign(_))));
     let step = SlcanClient::default().take(&[b't'; 300], &mut Vec::new());
     assert!(matches!(step, StreamStep::End(StreamEnd::Foreign(_))));
 }

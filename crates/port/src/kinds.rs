@@ -239,7 +239,7 @@ mod tests {
     use crate::PortSpec;
     use config::{SourceText, TomlDocument};
 
-    const EACH: [&str; 12] = [
+    const EACH: [&str; 13] = [
         "socketcan",
         "bus",
         "log",
@@ -251,6 +251,7 @@ mod tests {
         "socketcand",
         "slcan",
         "multicast",
+        "ieee1722",
         "controller",
     ];
 

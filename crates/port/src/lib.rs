@@ -22,6 +22,7 @@
 //! | [`cannelloni`] | `cannelloni` | tunnels to cannelloni, over UDP or TCP |
 //! | [`socketcand`] | `socketcand` | socketcand's protocol: a server for its clients, or a client |
 //! | [`slcan`] | `slcan` | slcan over TCP: a server for programs, or a client of an adapter |
+//! | [`ieee1722`] | `ieee1722` | streams of IEEE 1722 (AVTP) over UDP |
 //! | [`multicast`] | `multicast` | the multicast groups of python-can |
 //! | [`controllers`] | `virtio`; keyword `controller` | a controller that machines share |
 //!
@@ -44,6 +45,7 @@ mod kind;
 mod kinds;
 #[cfg(any(
     feature = "cannelloni",
+    feature = "ieee1722",
     feature = "multicast",
     feature = "slcan",
     feature = "socketcand"
@@ -72,6 +74,7 @@ kinds::kinds! {
     "socketcand" by "socketcand" => socketcand::SocketcandPorts, not "socketcan_daemon";
     "slcan" by "slcan" => slcan::SlcanPorts, not "lawicel" "tcp";
     "multicast" by "multicast" => multicast::MulticastPorts, not "udp_multicast";
+    "ieee1722" by "ieee1722" => ieee1722::AvtpPorts, not "1722" "avtp" "acf" "acf-can" "tsn";
     "controller" by "virtio" where target_pointer_width = "64", "64-bit"
         => controllers::SharedControllers;
 }

@@ -261,6 +261,7 @@ fn an_empty_list_knows_no_kind() {
         "socketcand",
         "slcan",
         "multicast",
+        "ieee1722",
         "controller",
     ];
     assert_eq!(standard, all);

@@ -3,8 +3,9 @@
 
 use crate::Target;
 use crate::bytes::ByteSource;
-use frame::Frame;
+use frame::FrameBuf;
 use net::cannelloni::{CannelloniReader, CannelloniSession, CannelloniWriter};
+use net::ieee1722::{AcfReader, AcfWriter, MessageVersion};
 use net::multicast::{MulticastReader, MulticastWriter};
 use net::slcan::{SlcanClient, SlcanServer};
 use net::socketcand::{SocketcandClient, SocketcandServer};
@@ -49,9 +50,12 @@ pub const TARGET: Target = Target {
     ],
 };
 
+/// The stream of the seeds.
+const STREAM: u64 = 0xAABB_CCDD_EEFF_0001;
+
 fn run(input: &[u8]) {
     let bytes = &mut ByteSource::new(input);
-    match bytes.byte() % 8 {
+    match bytes.byte() % 9 {
         0 => datagram(
             &mut CannelloniReader,
             &mut CannelloniWriter::default(),
@@ -67,19 +71,25 @@ fn run(input: &[u8]) {
         4 => stream(|| SlcanClient::new(Some(500_000)), bytes),
         5 => stream(SocketcandServer::default, bytes),
         6 => stream(|| SocketcandClient::new("can0"), bytes),
-        _ => sequence(bytes),
+        7 => sequence(bytes),
+        _ => {
+            let writer = &mut AcfWriter::new(STREAM, MessageVersion::V2, 5, bytes.byte() & 1 != 0);
+            datagram(&mut AcfReader::new(STREAM, None), writer, bytes.rest());
+        }
     }
 }
 
 /// Returns the frames of a datagram; `None` if it is not valid.
-fn frames(reader: &mut dyn DatagramReader, datagram: &[u8]) -> Option<Vec<Frame>> {
+fn frames(reader: &mut dyn DatagramReader, datagram: &[u8]) -> Option<Vec<FrameBuf>> {
     if let Err(fault) = reader.check(datagram) {
         assert!(fault.at <= datagram.len() && !fault.to_string().is_empty());
         return None;
     }
     let (mut at, mut frames) = (0, Vec::new());
     while let Some(frame) = reader.next(datagram, &mut at) {
-        frames.extend(Frame::from_view(frame));
+        let mut kept = FrameBuf::new();
+        kept.set(frame);
+        frames.push(kept);
     }
     Some(frames)
 }
@@ -89,19 +99,25 @@ fn datagram(reader: &mut dyn DatagramReader, writer: &mut dyn DatagramWriter, in
         return;
     };
     for frame in found {
-        assert!(writer.carries(&frame.view()));
+        // An XL frame can be too long for a datagram with a time stamp.
+        if !writer.carries(&frame.view()) {
+            assert_eq!(frame.view().kind(), frame::Kind::Xl);
+            continue;
+        }
         let mut out = Vec::new();
         assert!(writer.room(&out) > 0);
         assert_eq!(writer.push(&frame.view(), 1_500_000_000, &mut out), Ok(()));
         writer.finish(&mut out);
-        assert_eq!(frames(reader, &out), Some(vec![frame]));
+        let again = frames(reader, &out).unwrap_or_default();
+        let views: Vec<_> = again.iter().map(FrameBuf::view).collect();
+        assert_eq!(views, [frame.view()]);
     }
 }
 
 /// What a session made of its input.
 #[derive(PartialEq, Eq, Debug, Default)]
 struct Taken {
-    frames: Vec<Frame>,
+    frames: Vec<frame::Frame>,
     answer: Vec<u8>,
     malformed: usize,
     ended: bool,

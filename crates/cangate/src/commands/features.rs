@@ -83,6 +83,7 @@ mod tests {
             "socketcand",
             "slcan",
             "multicast",
+            "ieee1722",
         ];
         let mut names: Vec<&str> = names
             .filter(|name| *name != "default" && !kinds.contains(name))

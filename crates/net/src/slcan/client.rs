@@ -1,8 +1,8 @@
 //! The program's side: the other side is an adapter.
 
 use super::line::{carries, read, write};
-use super::{BELL, BIT_RATES, END, LONGEST};
-use crate::{StreamEnd, StreamSession, StreamStep};
+use super::{BELL, BIT_RATES, END, find_end};
+use crate::{StreamSession, StreamStep};
 use frame::{FrameRef, Nanos};
 
 /// A conversation with an adapter. This side closes the adapter's channel, sets the bit rate if
@@ -34,12 +34,9 @@ impl StreamSession for SlcanClient {
     }
 
     fn take(&mut self, input: &[u8], _answer: &mut Vec<u8>) -> StreamStep {
-        let ends = |byte: &u8| matches!(*byte, b'\r' | b'\n' | BELL);
-        let Some(end) = input.iter().position(ends) else {
-            if input.len() > LONGEST {
-                return StreamStep::End(StreamEnd::Foreign("a line that is too long"));
-            }
-            return StreamStep::More;
+        let end = match find_end(input, |byte| matches!(byte, b'\r' | b'\n' | BELL)) {
+            Ok(end) => end,
+            Err(step) => return step,
         };
         let (line, used) = (&input[..end], end + 1);
         match line {

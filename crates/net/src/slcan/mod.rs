@@ -15,12 +15,27 @@ mod client;
 mod line;
 mod server;
 
+use crate::{StreamEnd, StreamStep};
+
 pub use client::SlcanClient;
 pub use line::carries;
 pub use server::SlcanServer;
 
 /// Greatest length of a line, bytes: an FD frame with a stamp of 4 digits, and some blanks.
 const LONGEST: usize = 1 + 8 + 1 + 128 + 4 + 8;
+
+/// Returns the place of a line's end. `Err`: more bytes are needed, or the line is too long,
+/// however it was divided.
+fn find_end(input: &[u8], is_end: impl Fn(u8) -> bool) -> Result<usize, StreamStep> {
+    let line = &input[..input.len().min(LONGEST)];
+    match line.iter().position(|byte| is_end(*byte)) {
+        Some(end) => Ok(end),
+        None if input.len() < LONGEST => Err(StreamStep::More),
+        None => Err(StreamStep::End(StreamEnd::Foreign(
+            "a line that is too long",
+        ))),
+    }
+}
 
 /// The end of a line.
 const END: u8 = b'\r';

@@ -1,8 +1,8 @@
 //! The adapter's side: this side serves a bus.
 
 use super::line::{carries, read, write};
-use super::{BELL, END, LONGEST};
-use crate::{StreamEnd, StreamSession, StreamStep, digits};
+use super::{BELL, END, find_end};
+use crate::{StreamSession, StreamStep, digits};
 use frame::{FrameRef, Nanos};
 
 /// Time stamps of lines begin anew after this time, ms (Lawicel's manual, command `Z`).
@@ -47,11 +47,9 @@ impl StreamSession for SlcanServer {
     fn begin(&mut self, _answer: &mut Vec<u8>) {}
 
     fn take(&mut self, input: &[u8], answer: &mut Vec<u8>) -> StreamStep {
-        let Some(end) = input.iter().position(|byte| matches!(byte, b'\r' | b'\n')) else {
-            if input.len() > LONGEST {
-                return StreamStep::End(StreamEnd::Foreign("a line that is too long"));
-            }
-            return StreamStep::More;
+        let end = match find_end(input, |byte| matches!(byte, b'\r' | b'\n')) {
+            Ok(end) => end,
+            Err(step) => return step,
         };
         let (line, used) = (&input[..end], end + 1);
         if input[end] == b'\n' && line.is_empty() {

@@ -2,14 +2,14 @@
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
 use crate::network::address::{AddressRange, PeerAddress, allow, allow_words, listen};
-use crate::network::datagram::{ArrivalRules, DatagramPort};
+use crate::network::datagram::{TunnelAddresses, check_tunnel};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
 use crate::network::warn_of_strangers;
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostics, KeySpec, TomlTable, read};
 use frame::{Kind, Nanos};
 use net::cannelloni::{CannelloniReader, CannelloniSession, CannelloniWriter, carries};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// The kind of tunnels to cannelloni.
@@ -20,9 +20,6 @@ const KEYWORD: &str = "cannelloni";
 
 /// Values of `transport`, each with whether it is TCP.
 const TRANSPORTS: [(&str, bool); 2] = [("udp", false), ("tcp", true)];
-
-/// Longest value of `pack`, ns: that of cannelloni's default.
-const LONGEST_PACK: Nanos = 100_000_000;
 
 config::settings! {
     /// The keys of a tunnel to cannelloni.
@@ -60,9 +57,7 @@ config::settings! {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CannelloniSettings {
     tcp: bool,
-    listen: Option<SocketAddr>,
-    connect: Option<PeerAddress>,
-    allow: Option<Vec<AddressRange>>,
+    addresses: TunnelAddresses,
     pack: Nanos,
     clients: u32,
     queue: u32,
@@ -122,61 +117,18 @@ impl CannelloniSettings {
                 }
             }
         }
-        if keys.pack > LONGEST_PACK {
-            let hint = "above 1 ms little is gained";
-            table.wrong("pack", "`pack` is at most 100 ms", hint, found);
-        }
+        check_tunnel(table, keys.pack, found);
         Self {
             tcp: keys.transport,
-            listen: keys.listen,
-            connect: keys.connect,
-            allow: keys.allow,
+            addresses: TunnelAddresses {
+                listen: keys.listen,
+                connect: keys.connect,
+                allow: keys.allow,
+            },
             pack: keys.pack,
             clients: keys.clients,
             queue: keys.queue,
         }
-    }
-
-    fn open_udp(&self, port: &str, opener: &PortOpener) -> Result<Halves, PortError> {
-        let fail = |what: String, source: Option<std::io::Error>| PortError {
-            port: port.to_owned(),
-            what,
-            source: source.map(Into::into),
-        };
-        let (Some(listen), Some(connect)) = (self.listen, &self.connect) else {
-            return Err(fail("it needs `listen` and `connect`".to_owned(), None));
-        };
-        let addresses = connect.resolve().map_err(|what| fail(what, None))?;
-        let fits = |address: &&SocketAddr| address.is_ipv4() == listen.is_ipv4();
-        let Some(to) = addresses.iter().find(fits).copied() else {
-            let what = format!(
-                "{connect} has no address of the kind of {listen}: use IPv4 or IPv6 for both"
-            );
-            return Err(fail(what, None));
-        };
-        let cannot = |error| fail(format!("cannot receive at {listen}"), Some(error));
-        let receiving = UdpSocket::bind(listen).map_err(cannot)?;
-        let sending = receiving.try_clone().map_err(cannot)?;
-        let own_peer = || {
-            addresses
-                .iter()
-                .map(|address| AddressRange::one(address.ip()))
-        };
-        let halves = DatagramPort {
-            receiving,
-            sending,
-            to,
-            reader: Box::new(CannelloniReader),
-            writer: Box::new(CannelloniWriter::default()),
-            rules: ArrivalRules {
-                allow: Some(self.allow.clone().unwrap_or_else(|| own_peer().collect())),
-                local_only: false,
-                own: None,
-            },
-            pack: self.pack,
-            epoch: opener.epoch(),
-        };
-        halves.halves().map_err(cannot)
     }
 
     fn open_tcp(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
@@ -188,12 +140,13 @@ impl CannelloniSettings {
             epoch: opener.epoch(),
         };
         let session = || Box::new(|| Box::new(CannelloniSession::default()) as _);
-        let side = match (self.listen, &self.connect) {
+        let addresses = &self.addresses;
+        let side = match (addresses.listen, &addresses.connect) {
             (Some(listen), _) => StreamSide::Server {
                 hub: Listeners::at(opener, port, KEYWORD, listen, session())?,
                 bus: String::new(),
                 settings: HubSettings {
-                    allow: self.allow.clone(),
+                    allow: addresses.allow.clone(),
                     clients: self.clients as usize,
                     beacon: None,
                 },
@@ -225,7 +178,7 @@ impl PortSettings for CannelloniSettings {
 
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let transport = if self.tcp { "TCP" } else { "UDP" };
-        let listen = self.listen?;
+        let listen = self.addresses.listen?;
         let hint = "each tunnel has a port number of its own";
         Some(ExclusiveResource::new(
             format!("{transport} address {listen}"),
@@ -234,27 +187,21 @@ impl PortSettings for CannelloniSettings {
     }
 
     fn describe(&self) -> String {
-        let allow = allow_words(self.allow.as_deref());
-        let connect = self
-            .connect
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        match (self.tcp, self.listen) {
-            (false, Some(listen)) => {
-                let pack = match self.pack {
-                    0 => String::new(),
-                    pack => format!("; frames wait {} us for others", pack as f64 / 1e3),
-                };
-                format!("cannelloni over UDP, at {listen}, to {connect}{pack}{allow}")
-            }
+        let addresses = &self.addresses;
+        let allow = allow_words(addresses.allow.as_deref());
+        match (self.tcp, addresses.listen) {
             (true, Some(listen)) => {
+                let clients = self.clients;
+                format!("cannelloni over TCP, listens at {listen}, clients: {clients}{allow}")
+            }
+            (true, None) => {
+                let connect = addresses.connect.as_ref().map(ToString::to_string);
                 format!(
-                    "cannelloni over TCP, listens at {listen}, clients: {}{allow}",
-                    self.clients
+                    "cannelloni over TCP, connects to {}",
+                    connect.unwrap_or_default()
                 )
             }
-            (_, None) => format!("cannelloni over TCP, connects to {connect}"),
+            (false, _) => format!("cannelloni over UDP, {}{allow}", addresses.words(self.pack)),
         }
     }
 
@@ -262,7 +209,9 @@ impl PortSettings for CannelloniSettings {
         if self.tcp {
             self.open_tcp(port, opener)
         } else {
-            self.open_udp(port, opener)
+            let reader = Box::new(CannelloniReader);
+            let writer = Box::new(CannelloniWriter::default());
+            self.addresses.open(port, opener, reader, writer, self.pack)
         }
     }
 }

@@ -5,7 +5,7 @@
 //! clients or as the client of a server.
 
 pub(crate) mod address;
-#[cfg(any(feature = "cannelloni", feature = "multicast"))]
+#[cfg(any(feature = "cannelloni", feature = "ieee1722", feature = "multicast"))]
 pub(crate) mod datagram;
 mod remarks;
 #[cfg(any(feature = "cannelloni", feature = "slcan", feature = "socketcand"))]

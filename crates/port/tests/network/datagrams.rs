@@ -202,6 +202,46 @@ fn a_remote_frame_and_every_kind_cross_a_tunnel_by_ipv6() {
     assert!(!near.send(&error, 0), "cannelloni has no error frames");
 }
 
+/// Messages of other streams and buses are passed over, and a remark has their number.
+#[test]
+fn frames_cross_a_stream_of_ieee_1722() {
+    let [a, b] = [free_udp(), free_udp()];
+    let stream = |listen: SocketAddr, connect: SocketAddr, more: &str| {
+        format!("[ports.p]\nkind = 'ieee1722'\nlisten = '{listen}'\nconnect = '{connect}'\n{more}")
+    };
+    let all = [
+        "123#",
+        "1ABCDEF0#0102030405060708",
+        "123#R5",
+        "123##30011",
+        "7FF##0",
+    ]
+    .map(frame);
+    for more in [
+        "",
+        "brief = true\nbus = 31",
+        "version = 2\nbus = 2047\npack = '1ms'",
+    ] {
+        let mut near = TestPort::open(&stream(a, b, more));
+        let mut far = TestPort::open(&stream(b, a, more));
+        for frame in &all {
+            assert!(near.send(frame, 0));
+            near.flush(MS);
+        }
+        far.until(0, |far| far.received.len() == all.len());
+        assert_eq!(far.received, all, "{more}");
+        assert_eq!(near.tx().sent, all.len() as u64);
+        let mut other = TestPort::open(&stream(free_udp(), b, "stream = '0000000000000001'"));
+        assert!(other.send(&all[0], 0));
+        other.flush(0);
+        far.until(0, |far| {
+            far.remarks()
+                .contains("1 messages of other streams or buses")
+        });
+        assert_eq!((far.received.len(), far.rx().malformed), (all.len(), 0));
+    }
+}
+
 /// The port does not take its own datagrams, which come back by multicast.
 #[test]
 fn programs_of_a_group_hear_one_another_and_not_themselves() {

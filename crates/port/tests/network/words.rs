@@ -52,6 +52,16 @@ fn ports_in_words() {
             "socketcand, opens `can0` at host:29536",
         ),
         (
+            "ieee1722",
+            "connect = 'host:17220'",
+            "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to host:17220",
+        ),
+        (
+            "ieee1722",
+            "listen = '[::]:1'\nconnect = '[::1]:2'\nstream = '0011223344550001'\nbus = 40\nversion = 2\nbrief = true",
+            "IEEE 1722 stream 0011223344550001, bus 40, version 2, without stamps, at [::]:1, to [::1]:2",
+        ),
+        (
             "multicast",
             "",
             "multicast group 239.74.163.2:43113, this machine only",
@@ -131,6 +141,27 @@ fn mistakes_have_their_place_and_cure() {
             "slcan",
             "listen = 1\nallow = ['x']",
             "`x` is not a valid address or range of addresses",
+        ),
+        ("ieee1722", "", "port `p` needs `connect`"),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nbus = 32",
+            "version 1 has 32 buses",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nstream = '1'",
+            "`1` is not a valid stream ID",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nversion = 3",
+            "`version` must be from 1 to 2",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\npack = '101ms'",
+            "`pack` is at most 100 ms",
         ),
         (
             "socketcand",

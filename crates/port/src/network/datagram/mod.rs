@@ -2,6 +2,11 @@
 
 mod receive;
 mod transmit;
+#[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
+mod tunnel;
+
+#[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
+pub(crate) use tunnel::{TunnelAddresses, check_tunnel};
 
 use super::address::AddressRange;
 use crate::Halves;

@@ -235,7 +235,14 @@ impl Receive for DatagramReceive {
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.remarks.list()
+        let mut remarks = self.remarks.list();
+        let others = self.reader.passed_over();
+        if others > 0 {
+            remarks.push(format!(
+                "{others} messages of other streams or buses were passed over"
+            ));
+        }
+        remarks
     }
 }
 
