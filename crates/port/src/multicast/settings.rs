@@ -197,8 +197,8 @@ impl PortSettings for MulticastSettings {
         let (receiving, sending) = self.sockets().map_err(fail)?;
         let own = sending.local_addr().map_err(fail)?.port();
         let halves = DatagramPort {
-            receiving,
-            sending,
+            receiving: Arc::new(receiving),
+            sending: Arc::new(sending),
             to: group,
             reader: Box::new(MulticastReader::default()),
             writer: Box::new(MulticastWriter),

@@ -73,6 +73,19 @@ impl TestPort {
         ports
     }
 
+    /// Opens a port, and then its successor by the same opener, as a reload does.
+    pub(crate) fn open_twice(first: &str, second: &str) -> [Self; 2] {
+        let mut opener = PortOpener::new(0, 0);
+        [first, second].map(|table| {
+            let halves = parse(table).0.unwrap().open(&mut opener).unwrap();
+            opener.start().unwrap();
+            Self {
+                halves,
+                received: Vec::new(),
+            }
+        })
+    }
+
     pub(crate) fn open(table: &str) -> Self {
         let [port] = Self::open_all([table]);
         port

@@ -145,6 +145,25 @@ fn datagrams_that_are_none_and_strangers_are_counted_and_left_out() {
     assert_eq!((port.received.len(), port.rx().denied), (1, 1));
 }
 
+/// A reload with other settings opens the new port while the old one is still there.
+#[test]
+fn a_port_with_other_settings_takes_the_address_of_the_old_one() {
+    let (peer, address) = udp();
+    let there = free_udp();
+    let [old, mut new] = TestPort::open_twice(
+        &tunnel(there, address, ""),
+        &tunnel(there, address, "pack = '1ms'"),
+    );
+    drop(old);
+    peer.send_to(&[2, 0, 0, 0, 1, 0, 0, 1, 0x23, 1, 0xAA], there)
+        .unwrap();
+    new.until(0, |new| !new.received.is_empty());
+    assert!(new.send(&frame("123#"), 0));
+    new.flush(MS);
+    let mut buffer = [0; 2048];
+    assert_eq!(peer.recv_from(&mut buffer).unwrap().1, there);
+}
+
 #[test]
 fn frames_that_leave_together_or_within_a_time_share_a_datagram() {
     let (peer, address) = udp();

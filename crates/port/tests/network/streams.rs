@@ -244,6 +244,36 @@ fn clients_have_a_limit_and_a_time_and_a_list() {
     );
 }
 
+/// A reload with other settings keeps the listener; clients of the old port connect again.
+#[test]
+fn a_port_with_other_settings_takes_the_listener_of_the_old_one() {
+    let address = free_tcp();
+    let [mut old, mut new] = TestPort::open_twice(
+        &server("socketcand", address, ""),
+        &server("socketcand", address, "clients = 1"),
+    );
+    let mut client = TestPeer::connect(address);
+    // Whichever port serves the listener, the new one gets the client.
+    client.expect(&mut old, 0, b"< hi >");
+    drop(old);
+    client.write(b"< open can0 >");
+    client.expect(&mut new, 0, b"< ok >");
+    client.write(b"< rawmode >");
+    client.expect(&mut new, 0, b"< ok >");
+    assert!(new.is_up());
+    TestPeer::connect(address).expect_end(&mut new, 0);
+    assert_eq!(new.rx().denied, 1, "the new settings are in force");
+    // A command that was cut off.
+    client.write(b"< send 123");
+    drop(client);
+    new.until(0, |new| !new.is_up());
+    assert!(
+        new.remarks().contains("within a frame"),
+        "{}",
+        new.remarks()
+    );
+}
+
 /// A client that sends what is not a frame, or is of another protocol.
 #[test]
 fn garbage_is_counted() {

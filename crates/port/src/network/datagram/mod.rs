@@ -13,6 +13,7 @@ use crate::Halves;
 use frame::Nanos;
 use net::{DatagramReader, DatagramWriter};
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
 
 /// Which datagrams a port takes.
 pub(crate) struct ArrivalRules {
@@ -27,9 +28,9 @@ pub(crate) struct ArrivalRules {
 /// Everything of a port over UDP.
 pub(crate) struct DatagramPort {
     /// The socket that receives.
-    pub(crate) receiving: UdpSocket,
+    pub(crate) receiving: Arc<UdpSocket>,
     /// The socket that sends; it may be the same.
-    pub(crate) sending: UdpSocket,
+    pub(crate) sending: Arc<UdpSocket>,
     /// The address to send to.
     pub(crate) to: SocketAddr,
     pub(crate) reader: Box<dyn DatagramReader>,

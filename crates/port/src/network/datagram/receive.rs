@@ -12,6 +12,7 @@ use net::{Arrival, DatagramReader, SequenceCounters, SequenceWindow};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
+use std::sync::Arc;
 
 /// Greatest length of a datagram, bytes.
 const LONGEST: usize = 65_536;
@@ -27,7 +28,7 @@ struct Sender {
 }
 
 pub(super) struct DatagramReceive {
-    socket: UdpSocket,
+    socket: Arc<UdpSocket>,
     reader: Box<dyn DatagramReader>,
     rules: ArrivalRules,
     /// The present datagram: its bytes, its length (0: none), and the place of its next frame.
@@ -63,7 +64,7 @@ impl LocalAddresses {
 
 impl DatagramReceive {
     pub(super) fn new(
-        socket: UdpSocket,
+        socket: Arc<UdpSocket>,
         reader: Box<dyn DatagramReader>,
         rules: ArrivalRules,
     ) -> Self {
@@ -210,7 +211,10 @@ impl Receive for DatagramReceive {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(report),
                 // Reports of the network about earlier datagrams, such as a closed port.
-                Err(error) => self.remarks.push(format!("the network reported: {error}")),
+                Err(error) => {
+                    self.remarks.push(format!("the network reported: {error}"));
+                    return Ok(report);
+                }
             }
         }
     }
@@ -226,7 +230,7 @@ impl Receive for DatagramReceive {
         let senders = self.senders.iter().map(|sender| sender.window.counters());
         let all = senders.fold(self.before, sum);
         RxCounters {
-            overrun: linux::socket::dropped(&self.socket).map_or(0, u64::from),
+            overrun: linux::socket::dropped(&*self.socket).map_or(0, u64::from),
             missing: all.missing,
             repeated: all.duplicates,
             overtaken: all.overtaken,

@@ -11,12 +11,13 @@ use net::{DatagramWriter, NotWritten};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
+use std::sync::Arc;
 
 /// The room for a datagram, bytes: what an Ethernet frame holds, and more than any writer needs.
 const ROOM: usize = 2048;
 
 pub(super) struct DatagramTransmit {
-    socket: UdpSocket,
+    socket: Arc<UdpSocket>,
     to: SocketAddr,
     writer: Box<dyn DatagramWriter>,
     pack: Nanos,
@@ -34,7 +35,7 @@ pub(super) struct DatagramTransmit {
 
 impl DatagramTransmit {
     pub(super) fn new(
-        socket: UdpSocket,
+        socket: Arc<UdpSocket>,
         to: SocketAddr,
         writer: Box<dyn DatagramWriter>,
         pack: Nanos,

@@ -6,11 +6,30 @@ use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostics, TomlTable};
 use frame::Nanos;
 use net::{DatagramReader, DatagramWriter};
+use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, Weak};
 
 /// Longest time for which a frame waits for others, ns: cannelloni's default.
 const LONGEST_PACK: Nanos = 100_000_000;
+
+/// The sockets of a gateway's tunnels, by their address: a port whose settings changed at a reload
+/// takes the socket of the one that it replaces.
+#[derive(Default)]
+struct TunnelSockets(HashMap<SocketAddr, Weak<UdpSocket>>);
+
+impl TunnelSockets {
+    fn at(opener: &mut PortOpener, address: SocketAddr) -> io::Result<Arc<UdpSocket>> {
+        let known = &mut opener.shared(Self::default).0;
+        if let Some(socket) = known.get(&address).and_then(Weak::upgrade) {
+            return Ok(socket);
+        }
+        let socket = Arc::new(UdpSocket::bind(address)?);
+        known.insert(address, Arc::downgrade(&socket));
+        Ok(socket)
+    }
+}
 
 /// Checks the key `pack`.
 pub(crate) fn check_tunnel(table: &TomlTable<'_>, pack: Nanos, found: &mut Diagnostics) {
@@ -49,7 +68,7 @@ impl TunnelAddresses {
     pub(crate) fn open(
         &self,
         port: &str,
-        opener: &PortOpener,
+        opener: &mut PortOpener,
         reader: Box<dyn DatagramReader>,
         writer: Box<dyn DatagramWriter>,
         pack: Nanos,
@@ -71,8 +90,8 @@ impl TunnelAddresses {
             return Err(fail(what, None));
         };
         let cannot = |error| fail(format!("cannot receive at {listen}"), Some(error));
-        let receiving = UdpSocket::bind(listen).map_err(cannot)?;
-        let sending = receiving.try_clone().map_err(cannot)?;
+        let receiving = TunnelSockets::at(opener, listen).map_err(cannot)?;
+        let sending = Arc::clone(&receiving);
         let own_peer = || {
             addresses
                 .iter()

@@ -48,6 +48,8 @@ pub(super) struct Conversation {
     written: usize,
     /// The socket has no room.
     pub(super) blocked: bool,
+    /// The events that are waited for.
+    watched: EventFlags,
     /// Time from which frames are sent, as long as the session is open.
     open_from: Option<Nanos>,
     /// Time of the last progress: connected, or bytes were written.
@@ -105,6 +107,7 @@ impl Conversation {
             out: Vec::new(),
             written: 0,
             blocked: !connected,
+            watched: EventFlags::empty(),
             open_from: None,
             progress: now,
             _ticket: ticket,
@@ -122,6 +125,12 @@ impl Conversation {
         } else {
             EventFlags::IN
         }
+    }
+
+    /// Returns whether other events are to be waited for than at present, and notes that they are.
+    pub(super) fn change_events(&mut self) -> bool {
+        let events = self.events();
+        std::mem::replace(&mut self.watched, events) != events
     }
 
     /// Returns whether frames for this peer are taken.
@@ -200,7 +209,8 @@ impl Conversation {
             let read = self.socket.read(&mut self.input[begun..]);
             self.input.truncate(begun + *read.as_ref().unwrap_or(&0));
             match read {
-                Ok(0) => return Next::Ended(None),
+                Ok(0) if self.input.is_empty() => return Next::Ended(None),
+                Ok(0) => return Next::Ended(Some("within a frame or a command".to_owned())),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.readable = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

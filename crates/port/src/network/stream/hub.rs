@@ -22,6 +22,9 @@ const OPEN_TIMEOUT: Nanos = 10_000_000_000;
 /// Maximum number of clients that have not opened a bus yet.
 const MAX_NEW: usize = 16;
 
+/// Maximum number of clients that are accepted before frames pass again.
+const MAX_ACCEPTED: usize = 64;
+
 /// Pause after the system refused to accept a client, for example for lack of descriptors, ns.
 const ACCEPT_PAUSE: Nanos = 100_000_000;
 
@@ -201,7 +204,7 @@ impl HubState {
             }
             None => {}
         }
-        loop {
+        for _ in 0..MAX_ACCEPTED {
             match self.listener.accept() {
                 Ok((socket, peer)) => self.admit(epoll, socket, peer, now),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,

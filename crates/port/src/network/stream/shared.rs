@@ -110,6 +110,7 @@ impl StreamState {
         let place = free.unwrap_or(self.members.len());
         member.reserve(self.rules.queue);
         member.blocked = true;
+        member.change_events();
         let data = EventData::new_u64(place as u64);
         epoll::add(&self.epoll, member.socket(), data, member.events())?;
         match self.members.get_mut(place) {
@@ -199,7 +200,9 @@ impl StreamState {
 
     /// Waits for room in a connection's socket, or no longer.
     fn watch(&mut self, place: usize) {
-        if let Some(member) = &self.members[place] {
+        if let Some(member) = &mut self.members[place]
+            && member.change_events()
+        {
             let data = EventData::new_u64(place as u64);
             // The socket is open and in the set, so this can only lack memory: try again later.
             let _ = epoll::modify(&self.epoll, member.socket(), data, member.events());
