@@ -1,10 +1,10 @@
 //! `kind = "cannelloni"`: a tunnel to cannelloni.
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
-use crate::network::address::{AddressRange, PeerAddress, allow, allow_words, listen};
+use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{TunnelAddresses, check_tunnel};
+use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
-use crate::network::warn_of_strangers;
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostics, KeySpec, TomlTable, read};
 use frame::{Kind, Nanos};
@@ -93,7 +93,7 @@ impl CannelloniSettings {
                 table.wrong("pack", "`pack` is for UDP", hint, found);
             }
             if keys.listen.is_some() && keys.allow.is_none() {
-                warn_of_strangers(table, keys.listen, found);
+                stream::warn_of_strangers(table, keys.listen, found);
             }
         } else {
             if !listens && !table.is_misnamed("listen") {

@@ -1,8 +1,9 @@
 //! `kind = "ieee1722"`: a stream of ACF messages over UDP.
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
-use crate::network::address::{AddressRange, PeerAddress, allow, allow_words, listen};
+use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{TunnelAddresses, check_tunnel};
+use crate::network::endpoint::{PeerAddress, listen};
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos};

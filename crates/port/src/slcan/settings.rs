@@ -1,9 +1,9 @@
 //! `kind = "slcan"`: text lines over TCP.
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
-use crate::network::address::{AddressRange, PeerAddress, allow, allow_words, listen};
+use crate::network::address::{AddressRange, allow, allow_words};
+use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
-use crate::network::warn_of_strangers;
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostics, KeySpec, TomlTable, read};
 use frame::Kind;
@@ -88,7 +88,7 @@ impl SlcanSettings {
                 );
             }
             if keys.allow.is_none() {
-                warn_of_strangers(table, keys.listen, found);
+                stream::warn_of_strangers(table, keys.listen, found);
             }
         } else if keys.bitrate.is_some_and(|rate| !BIT_RATES.contains(&rate)) {
             let hint = "slcan has 10, 20, 50, 100, 125, 250, 500, 800 kbit/s and 1 Mbit/s, such as \"500k\"";

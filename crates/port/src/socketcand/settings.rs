@@ -3,9 +3,9 @@
 use crate::kind::{
     ExclusiveResource, FramePassage, PeerLimits, PlacedPort, PortKind, PortSettings,
 };
-use crate::network::address::{AddressRange, PeerAddress, allow, allow_words, listen};
+use crate::network::address::{AddressRange, allow, allow_words};
+use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
-use crate::network::warn_of_strangers;
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape, read};
 use frame::{FrameRef, Kind, Nanos};
@@ -137,7 +137,7 @@ impl SocketcandSettings {
             table.wrong("beacon", "`beacon` is for a server", hint, found);
         }
         if keys.listen.is_some() && keys.allow.is_none() {
-            warn_of_strangers(table, keys.listen, found);
+            stream::warn_of_strangers(table, keys.listen, found);
         }
         Self {
             listen: keys.listen,

@@ -1,7 +1,8 @@
 //! The two addresses of a tunnel over UDP: where datagrams come in, and where they go.
 
 use super::{ArrivalRules, DatagramPort};
-use crate::network::address::{AddressRange, PeerAddress};
+use crate::network::address::AddressRange;
+use crate::network::endpoint::PeerAddress;
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostics, TomlTable};
 use frame::Nanos;

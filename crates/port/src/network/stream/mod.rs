@@ -19,9 +19,9 @@ mod store;
 pub(crate) use hub::{HubSettings, ListenerHub, Listeners};
 pub(crate) use shared::StreamRules;
 
-use super::address::PeerAddress;
+use super::endpoint::PeerAddress;
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostics, TomlTable};
+use config::{Diagnostic, Diagnostics, TomlTable};
 use net::StreamSession;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -71,6 +71,19 @@ pub(crate) fn check_sides(table: &TomlTable<'_>, example: &str, found: &mut Diag
                 );
             }
         }
+    }
+}
+
+/// Warns of a port that listens beyond the loopback interface without the key `allow`.
+pub(crate) fn warn_of_strangers(
+    table: &TomlTable<'_>,
+    listen: Option<SocketAddr>,
+    found: &mut Diagnostics,
+) {
+    if listen.is_some_and(|address| !address.ip().is_loopback()) {
+        let message = "every machine that can connect here can send to the buses behind this port";
+        let hint = "list the clients in `allow`, or listen on the loopback interface: the protocol has no passwords";
+        found.push(Diagnostic::warning(table.value_span("listen"), message).hint(hint));
     }
 }
 
