@@ -29,7 +29,10 @@ except can.CanInitializationError as error:
 print("ready", flush=True)
 def receive():
     while True:
-        m = bus.recv(1)
+        try:
+            m = bus.recv(1)
+        except can.CanError:
+            return
         if m is not None:
             print(words(m), flush=True)
 threading.Thread(target=receive, daemon=True).start()
@@ -231,6 +234,33 @@ fn python_can_shares_a_multicast_group() {
         &options,
         &messages,
     );
+}
+
+/// python-can finds the buses by the beacon, which it awaits at a fixed port.
+#[test]
+fn python_can_finds_the_buses() {
+    const SCRIPT: &str = "import can\nfor config in can.detect_available_configs('socketcand'): \
+        print(config['host'], config['port'], config['channel'])";
+    let Some(python) = python_with("can", "python-can") else {
+        return;
+    };
+    if UdpSocket::bind("0.0.0.0:42000").is_err() {
+        eprintln!("SKIPPED because another program has UDP port 42000");
+        return;
+    }
+    let port = free_tcp();
+    let table = format!(
+        "kind = \"socketcand\"\nlisten = {port}\nname = \"can0\"\nbeacon = \"127.0.0.1:42000\"\n\
+         [ports.other]\nkind = \"socketcand\"\nlisten = {port}\nname = \"body\"\n\
+         beacon = \"127.0.0.1:42000\""
+    );
+    let _gateway = Gateway::start(&routes(&table));
+    let mut command = assert_cmd::Command::new(&python);
+    let found = crate::stdout(command.args(["-c", SCRIPT]), 0);
+    let mut found: Vec<&str> = found.lines().collect();
+    found.sort_unstable();
+    let expected = ["body", "can0"].map(|name| format!("127.0.0.1 {port} {name}"));
+    assert_eq!(found, expected);
 }
 
 /// Classic frames only: can-cannelloni has no FD, and no length of remote frames.

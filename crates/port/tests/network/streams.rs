@@ -291,6 +291,12 @@ fn garbage_is_counted() {
         port.remarks()
     );
     let address = free_tcp();
+    let mut port = TestPort::open(&server("socketcand", address, ""));
+    let mut client = TestPeer::connect(address);
+    client.write(&b"< rubbish >".repeat(100));
+    client.expect_end(&mut port, 0);
+    assert_eq!((port.rx().denied, port.rx().malformed), (1, 64));
+    let address = free_tcp();
     let mut port = TestPort::open(&server("cannelloni", address, TCP));
     let mut client = TestPeer::connect(address);
     client.write(b"< hi >");

@@ -19,6 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 /// Time in which a client must open a bus, ns.
 const OPEN_TIMEOUT: Nanos = 10_000_000_000;
 
+/// Maximum number of commands before a client has opened a bus, in one call.
+const MAX_COMMANDS: usize = 64;
+
 /// Maximum number of clients that have not opened a bus yet.
 const MAX_NEW: usize = 16;
 
@@ -263,7 +266,12 @@ impl HubState {
         client.readable = true;
         let by_name = !self.ports.iter().any(|port| port.bus.is_empty());
         let mut chosen = if by_name { None } else { Some(String::new()) };
+        let mut commands = 0;
         while chosen.is_none() {
+            commands += 1;
+            if commands > MAX_COMMANDS {
+                return self.deny(client.peer, "it sends too much and opens no bus");
+            }
             match client.next() {
                 Next::Nothing => break,
                 Next::Ended(None) => return,
