@@ -39,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     targets::matrix::TARGET,
     targets::monitor::TARGET,
     targets::protection::TARGET,
+    targets::network::TARGET,
     targets::ring_block::TARGET,
     targets::shm_rings::TARGET,
     targets::sym::TARGET,

@@ -191,6 +191,11 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         FramePassage::Open
     }
 
+    /// Returns what the protocol of the other side cannot express.
+    fn peer_limits(&self) -> PeerLimits {
+        PeerLimits::default()
+    }
+
     /// Returns whether its input comes to an end on its own, as a file's does.
     /// `cangate run --until-end` waits for such ports.
     fn input_ends(&self) -> bool {
@@ -264,6 +269,25 @@ pub enum FramePassage {
     No,
     /// The settings do not decide it.
     Open,
+}
+
+/// What the protocol of a port's other side can express, apart from kinds of frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeerLimits {
+    /// Remote frames.
+    pub remote: bool,
+    /// The time stamps of frames that leave.
+    pub stamps: bool,
+}
+
+/// Everything.
+impl Default for PeerLimits {
+    fn default() -> Self {
+        Self {
+            remote: true,
+            stamps: true,
+        }
+    }
 }
 
 impl FramePassage {

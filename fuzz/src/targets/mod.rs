@@ -15,6 +15,7 @@ pub mod log_text;
 pub mod mapped_page;
 pub mod matrix;
 pub mod monitor;
+pub mod network;
 pub mod protection;
 pub mod ring_block;
 pub mod shm_rings;

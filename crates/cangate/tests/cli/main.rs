@@ -20,6 +20,7 @@ mod generate;
 mod log_files;
 mod metrics;
 mod names;
+mod network;
 mod networkd;
 mod outputs;
 mod ping;
