@@ -144,7 +144,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         });
     }
 
-    /// Returns whether the file has not yet more than [`MAX_SIGNALS`] signals and PDUs, with one more.
+    /// Counts a signal or PDU, and returns whether the file has not yet [`MAX_SIGNALS`] of them.
     fn has_room(&mut self, element: Node<'_, '_>) -> bool {
         let had = self.signals_left;
         self.signals_left = had.saturating_sub(1);
