@@ -31,8 +31,12 @@ use roxmltree::Node;
 /// The namespace of AUTOSAR 4.x.
 const NAMESPACE: &str = "http://autosar.org/schema/r4.0";
 
-/// The most signals, with their receivers, of a file: a PDU can be referred to any number of times.
-const MAX_SIGNALS: usize = 10_000_000;
+/// The most signals of a file: a PDU can be referred to any number of times. Real files have up to
+/// 100 000.
+const MAX_SIGNALS: usize = 1_000_000;
+
+/// The most comparisons of the nodes of signals, for the same reason.
+const MAX_COMPARISONS: usize = 50_000_000;
 
 /// Reads a file in UTF-8, UTF-16 or Windows-1252.
 ///
@@ -58,7 +62,8 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
         lines,
         messages: Vec::new(),
         of_pdus: BTreeMap::new(),
-        budget: MAX_SIGNALS,
+        signals_left: MAX_SIGNALS,
+        comparisons_left: MAX_COMPARISONS,
         impossible: Vec::new(),
         warnings: Vec::new(),
     };
@@ -123,8 +128,9 @@ struct ArxmlReader<'a, 'input> {
     messages: Vec<MessageDefinition>,
     /// The messages that contain a PDU, by their indices.
     of_pdus: BTreeMap<u32, Vec<usize>>,
-    /// How many more signals and nodes of signals are read.
-    budget: usize,
+    /// How many more signals are read, and nodes of signals compared.
+    signals_left: usize,
+    comparisons_left: usize,
     impossible: Vec<ImpossibleMessage>,
     warnings: Vec<DatabaseWarning>,
 }
@@ -138,15 +144,26 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         });
     }
 
-    /// Returns whether the file has not yet more than [`MAX_SIGNALS`], with these.
-    fn spend(&mut self, element: Node<'_, '_>, count: usize) -> bool {
-        let had = self.budget;
-        self.budget = had.saturating_sub(count);
-        if had > 0 && self.budget == 0 {
+    /// Counts a signal or PDU, and returns whether the file has not yet [`MAX_SIGNALS`] of them.
+    fn has_room(&mut self, element: Node<'_, '_>) -> bool {
+        let had = self.signals_left;
+        self.signals_left = had.saturating_sub(1);
+        if had == 1 {
             let problem = format!("more than {MAX_SIGNALS} signals: further ones are left out");
             self.warn(element, &problem);
         }
-        self.budget > 0
+        self.signals_left > 0
+    }
+
+    /// Returns whether so many comparisons of nodes can be made.
+    fn has_time(&mut self, element: Node<'_, '_>, comparisons: usize) -> bool {
+        let had = self.comparisons_left;
+        self.comparisons_left = had.saturating_sub(comparisons);
+        if had > 0 && self.comparisons_left == 0 {
+            let problem = "too many receivers of signals: further ones are left out";
+            self.warn(element, problem);
+        }
+        self.comparisons_left > 0
     }
 
     /// Reads a frame of a bus.

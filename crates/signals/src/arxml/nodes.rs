@@ -68,7 +68,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             };
             let known = |signal: &SignalDefinition| signal.receivers.len() + 1;
             let effort = message.signals.iter().map(known).sum::<usize>() + 1;
-            if !self.spend(pdu, effort) {
+            if !self.has_time(pdu, effort) {
                 return;
             }
             let Some(message) = self.messages.get_mut(index) else {

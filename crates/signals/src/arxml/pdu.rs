@@ -72,7 +72,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             .entry(pdu.id().get())
             .or_default()
             .push(place.message);
-        if !self.spend(pdu, 1) {
+        if !self.has_room(pdu) {
             return;
         }
         if place.depth == MAX_DEPTH {
@@ -228,7 +228,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     .map_err(|problem| format!("signal {}: {problem}", short_name(i_signal))),
                 Err(problem) => Err(problem),
             };
-            if !self.spend(mapping, 1) {
+            if !self.has_room(mapping) {
                 return;
             }
             match read {
