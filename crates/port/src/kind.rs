@@ -4,7 +4,7 @@ use crate::opener::PortOpener;
 use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
 use config::{Diagnostics, KeySpec, TomlTable};
-use frame::Kind;
+use frame::{CanId, Kind};
 use signals::MessageDatabase;
 use std::any::Any;
 use std::cell::RefCell;
@@ -189,6 +189,12 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
     fn passes(&self, kind: Kind) -> FramePassage {
         let _ = kind;
         FramePassage::Open
+    }
+
+    /// Returns the IDs of the messages that the port makes itself; `None` for a port whose frames
+    /// come from elsewhere.
+    fn made_ids(&self) -> Option<Vec<CanId>> {
+        None
     }
 
     /// Returns whether its input comes to an end on its own, as a file's does.
