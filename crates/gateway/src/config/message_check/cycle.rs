@@ -18,7 +18,7 @@ pub(super) fn check(
     reported: &BTreeSet<(usize, u32)>,
     report: &mut RouteReport<'_>,
 ) {
-    for (number, flows) in flows.by_route() {
+    for (number, flows) in flows.by_limited_route() {
         let Some(limit) = flows.first().and_then(|flow| flow.route.limit) else {
             continue;
         };
@@ -99,7 +99,7 @@ fn dropped(limit: &RateLimit, rate: f64) -> String {
 
 fn cure(rate: f64) -> String {
     format!(
-        "raise `limit` above {}, or leave it out; a limit is for faults of a sender",
+        "raise `limit` above {}, or leave it out; if the receivers need fewer frames, it is right as it is",
         per_second(rate)
     )
 }

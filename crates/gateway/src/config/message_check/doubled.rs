@@ -2,7 +2,7 @@
 
 use super::RouteReport;
 use super::flow::FlowSet;
-use super::sequence::{leaving, pair, way};
+use super::sequence::{LeavingMessages, pair, way};
 use frame::CanId;
 use route::PortId;
 use std::collections::BTreeSet;
@@ -11,15 +11,17 @@ use std::collections::BTreeSet;
 /// something worse was reported.
 pub(super) fn check(
     flows: &FlowSet<'_>,
+    leaving: &LeavingMessages<'_, '_>,
     reported: &BTreeSet<(PortId, u32)>,
     report: &mut RouteReport<'_>,
 ) {
     let config = flows.config;
-    for ((to, id), all) in leaving(flows) {
+    for ((to, id), all) in leaving {
+        let (to, id) = (*to, *id);
         if reported.contains(&(to, id)) {
             continue;
         }
-        let Some((first, second)) = pair(&all, config.routes.mode) else {
+        let Some((first, second)) = pair(all, config.routes.mode) else {
             continue;
         };
         // One frame on two routes is found without a database, too.

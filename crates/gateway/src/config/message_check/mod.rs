@@ -43,8 +43,9 @@ pub(super) fn report(config: &GatewayConfig, spans: &[Range<usize>], found: &mut
     stale::check(&flows, &known, &mut report);
     let aliased = sequence::check_limits(&flows, &known, &mut report);
     cycle::check(&flows, &aliased, &mut report);
-    let mixed = sequence::check_sources(&flows, &known, &mut report);
-    doubled::check(&flows, &mixed, &mut report);
+    let leaving = sequence::leaving(&flows);
+    let mixed = sequence::check_sources(&flows, &leaving, &known, &mut report);
+    doubled::check(&flows, &leaving, &mixed, &mut report);
     fits::check(&flows, &mut report);
     whole::check(&flows, &mut report);
 }

@@ -43,7 +43,7 @@ pub(super) fn check_limits(
     report: &mut RouteReport<'_>,
 ) -> BTreeSet<(usize, u32)> {
     let mut reported = BTreeSet::new();
-    for (number, flows) in flows.by_route() {
+    for (number, flows) in flows.by_limited_route() {
         for flow in &flows {
             let Some(limit) = &flow.route.limit else {
                 continue;
@@ -52,16 +52,19 @@ pub(super) fn check_limits(
                 continue;
             };
             let (least, most) = limited_steps(limit, cycle);
-            if most == 1 || !is_limited_alone(limit, flow, flows.len()) || has_own_counter(flow) {
+            let is_alone = is_limited_alone(limit, flow, flows.len()) && !flow.is_conditional();
+            if most == 1 || !is_alone || has_own_counter(flow) {
                 continue;
             }
+            // Events come between the frames of the cycle.
+            let is_cyclic = !flow.message.is_on_event();
             let found = match known.find(flow) {
                 Some(known) => {
                     let Some(counter) = known.counter() else {
                         continue;
                     };
                     let effect = effect(counter, known.verify.max_delta, least, most);
-                    let severity = match effect.is_fatal && known.is_own {
+                    let severity = match effect.is_fatal && known.is_own && is_cyclic {
                         true => Severity::Error,
                         false => Severity::Warning,
                     };
@@ -198,13 +201,8 @@ fn by_name(flow: &MessageFlow<'_>, least: u64, most: u64) -> Option<(Severity, S
     Some((Severity::Warning, words, cure.to_owned()))
 }
 
-/// A message as it leaves by a port.
-pub(super) struct LeavingMessage<'f, 'c> {
-    pub(super) flow: &'f MessageFlow<'c>,
-}
-
 /// The messages with one ID at one destination.
-pub(super) type LeavingMessages<'f, 'c> = BTreeMap<(PortId, u32), Vec<LeavingMessage<'f, 'c>>>;
+pub(super) type LeavingMessages<'f, 'c> = BTreeMap<(PortId, u32), Vec<&'f MessageFlow<'c>>>;
 
 /// Returns the messages by the ports by which they leave, and by the ID that they have then.
 pub(super) fn leaving<'f, 'c>(flows: &'f FlowSet<'c>) -> LeavingMessages<'f, 'c> {
@@ -226,7 +224,7 @@ pub(super) fn leaving<'f, 'c>(flows: &'f FlowSet<'c>) -> LeavingMessages<'f, 'c>
         };
         for to in flow.destinations().filter(|to| flows.has_receivers(*to)) {
             let leaving = all.entry((to, id)).or_default();
-            leaving.push(LeavingMessage { flow });
+            leaving.push(flow);
         }
     }
     all
@@ -236,13 +234,15 @@ pub(super) fn leaving<'f, 'c>(flows: &'f FlowSet<'c>) -> LeavingMessages<'f, 'c>
 /// destinations and IDs of which nothing more is to report.
 pub(super) fn check_sources(
     flows: &FlowSet<'_>,
+    leaving: &LeavingMessages<'_, '_>,
     known: &KnownProtections<'_>,
     report: &mut RouteReport<'_>,
 ) -> BTreeSet<(PortId, u32)> {
     let mut reported = BTreeSet::new();
     let config = flows.config;
-    for ((to, id), all) in leaving(flows) {
-        let Some((first, second)) = pair(&all, config.routes.mode) else {
+    for ((to, id), all) in leaving {
+        let (to, id) = (*to, *id);
+        let Some((first, second)) = pair(all, config.routes.mode) else {
             continue;
         };
         // One route with a counter of its own makes one sequence of all.
@@ -292,19 +292,21 @@ pub(super) fn way(flows: &FlowSet<'_>, flow: &MessageFlow<'_>) -> String {
 
 /// Returns two flows that both bring frames, if there are: of routes without conditions on the
 /// payload, which can exclude each other, and from ports at which the messages come in for certain,
-/// or that the routes name.
-pub(super) fn pair<'a, 'c>(
-    all: &'a [LeavingMessage<'_, 'c>],
+/// or of two routes that both name them.
+pub(super) fn pair<'f, 'c>(
+    all: &[&'f MessageFlow<'c>],
     mode: RouteMode,
-) -> Option<(&'a MessageFlow<'c>, &'a MessageFlow<'c>)> {
-    let each = all.iter().map(|leaving| leaving.flow);
-    let both = each.filter(|flow| !flow.is_conditional() && (flow.is_certain || flow.is_named));
-    let mut both = both.filter(|flow| flow.has_length);
-    let first = both.next()?;
-    let second = both.find(|second| {
+) -> Option<(&'f MessageFlow<'c>, &'f MessageFlow<'c>)> {
+    let all: Vec<&MessageFlow<'_>> = (all.iter().copied())
+        .filter(|flow| !flow.is_conditional() && (flow.is_certain || flow.is_named))
+        .collect();
+    let mut pairs = (all.iter().enumerate())
+        .flat_map(|(at, first)| all.iter().skip(at + 1).map(move |second| (*first, *second)));
+    pairs.find(|(first, second)| {
         // By the first match, a frame takes one route.
         let is_same_frame = second.from == first.from && second.message.id == first.message.id;
-        !(is_same_frame && mode == RouteMode::First)
-    })?;
-    Some((first, second))
+        // A route with several ports can have each message from one of them.
+        let is_either = second.number == first.number && !(first.is_certain && second.is_certain);
+        !(is_same_frame && mode == RouteMode::First) && !is_either
+    })
 }

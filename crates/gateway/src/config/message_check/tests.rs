@@ -128,8 +128,7 @@ fn the_checksum_must_be_that_of_the_protection_and_behind_the_change() {
 
 #[test]
 fn a_constant_counter_is_repeated_for_ever() {
-    let crc =
-        "{ crc8 = { polynomial = '1D', init = 'BC', final_xor = '00', from = 1, to = 7, result = 0 } }";
+    let crc = "{ crc8 = { polynomial = '1D', init = 'BC', final_xor = '00', from = 1, to = 7, result = 0 } }";
     let same = format!("do = [{{ and = {{ data = 'FFF0' }} }}, {crc}]");
     let right = format!("do = [{{ and = {{ data = 'FFFF0F' }} }}, {crc}]");
     is_found(
@@ -418,6 +417,27 @@ fn two_sources_mix_their_counters() {
     assert_eq!(all(&text("nodes = ['Tester']").replace("PLANTED", "")), []);
 }
 
+/// A route with two ports can have each of its messages from one of them.
+#[test]
+fn a_route_of_two_ports_is_no_doubling() {
+    let text = file(
+        "[[routes]]\nname = 'both'\nfrom = ['a', 'b']\nto = 'c'\nid = ['100', '120']\nkind = 'classic'\n",
+    );
+    let text = text
+        .replace("nodes = ['Engine', 'Gear', 'Dash']\n", "")
+        .replace("nodes = ['Tester']\n", "");
+    assert_eq!(load(&text).unwrap().1, []);
+    // Two routes that name the message expect it from both.
+    let from_b = "[[routes]]\nname = 'other'\nfrom = 'b'\nto = 'c'\nid = '120'\nkind = 'classic'\n";
+    let two = format!("{}{from_b}", text.replace("['a', 'b']", "'a'"));
+    let (_, warnings) = load(&two).unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].message.contains("of two senders"),
+        "{warnings:?}"
+    );
+}
+
 #[test]
 fn two_messages_with_one_id_are_two_senders() {
     let text = "[[routes]]\nname = 'one'\nfrom = 'a'\nto = 'c'\nid = '120'\nkind = 'classic'\n\
@@ -549,7 +569,7 @@ fn a_signal_that_is_overwritten_is_a_warning() {
         let mut config = config.clone();
         config.routes.routes[0].actions = actions;
         let mut found = Diagnostics::new();
-        super::report(&config, &[0..1], &mut found);
+        super::report(&config, std::slice::from_ref(&(0..1)), &mut found);
         let all = found.into_sorted().into_iter();
         all.map(|one| one.message).collect::<Vec<_>>()
     };
@@ -560,4 +580,95 @@ fn a_signal_that_is_overwritten_is_a_warning() {
         ]
     );
     assert_eq!(found(vec![write(8), write(16), write(24)]), [""; 0]);
+}
+
+/// Returns what the checks report of a file in which each port without a database gets this one,
+/// and the number of messages that they looked at; `None` if the file has mistakes of other kinds.
+fn reported(text: &str, database: &[u8]) -> Option<(Vec<Diagnostic>, usize)> {
+    let source = SourceText::new("t", text);
+    let loaded = load_with(&source, &PortKinds::standard(), &|_: &Path| {
+        Ok(database.to_vec())
+    });
+    let (mut config, _) = loaded.ok()?;
+    let messages = signals::dbc::read(database).unwrap();
+    let named = route::config::NamedDatabase {
+        name: "d".into(),
+        file: "d.dbc".into(),
+        messages,
+    };
+    let named = std::sync::Arc::new(named);
+    for database in &mut config.databases {
+        database.get_or_insert_with(|| std::sync::Arc::clone(&named));
+    }
+    let spans = vec![0..0; config.routes.routes.len()];
+    let mut found = Diagnostics::new();
+    super::report(&config, &spans, &mut found);
+    let count = super::flow::FlowSet::new(&config).all.len();
+    Some((found.into_sorted(), count))
+}
+
+/// Nothing is reported of the examples and of the files in the documents, which are right.
+#[test]
+fn nothing_is_reported_of_the_examples() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let database = std::fs::read(root.join("examples/bound/body.dbc")).unwrap();
+    let mut texts = Vec::new();
+    for folder in ["examples", "docs", "."] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let extension = path.extension().and_then(|text| text.to_str());
+            match extension {
+                Some("toml") if folder == "examples" => {
+                    texts.push(std::fs::read_to_string(&path).unwrap());
+                }
+                Some("md") => {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    let blocks = text.split("```toml\n").skip(1);
+                    texts.extend(
+                        blocks.filter_map(|block| Some(block.split("```").next()?.to_owned())),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+    let (mut files, mut messages) = (0, 0);
+    for text in &texts {
+        if let Some((found, count)) = reported(text, &database) {
+            assert_eq!(found, [], "{text}");
+            files += 1;
+            messages += count;
+        }
+    }
+    assert!(
+        files >= 10 && messages >= 20,
+        "{files} files, {messages} messages of {}",
+        texts.len()
+    );
+}
+
+/// Nothing is reported of a gateway that carries all messages of real databases in both directions.
+#[test]
+fn nothing_is_reported_of_a_plain_gateway_with_real_databases() {
+    let field = Path::new(env!("CARGO_MANIFEST_DIR")).join("../signals/tests/field");
+    let ports = "[databases.d]\nfile = 'd.dbc'\n[ports.a]\nkind = 'bus'\ndata_bitrate = '2M'\nbitrate = '500k'\ndatabase = 'd'\n\
+                 [ports.b]\nkind = 'bus'\ndatabase = 'd'\ndata_bitrate = '2M'\nbitrate = '500k'\n\
+                 [[routes]]\nname = 'ab'\nfrom = 'a'\nto = 'b'\n[[routes]]\nname = 'ba'\nfrom = 'b'\nto = 'a'\n";
+    let (mut files, mut messages) = (0, 0);
+    for entry in std::fs::read_dir(field).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|end| end != "dbc") {
+            continue;
+        }
+        let database = std::fs::read(&path).unwrap();
+        if let Some((found, count)) = reported(ports, &database) {
+            assert_eq!(found, [], "{}", path.display());
+            files += 1;
+            messages += count;
+        }
+    }
+    assert!(
+        files >= 5 && messages >= 10,
+        "{files} files, {messages} messages"
+    );
 }
