@@ -30,9 +30,9 @@ impl KnownProtection<'_> {
     /// Returns the name, and the route that has it if it is another one.
     pub(super) fn words(&self) -> String {
         match self.is_own {
-            true => format!("`{}`", self.verify.name),
+            true => format!("protection `{}`", self.verify.name),
             false => format!(
-                "`{}`, by which route `{}` checks it",
+                "protection `{}`, by which route `{}` checks it",
                 self.verify.name, self.route
             ),
         }

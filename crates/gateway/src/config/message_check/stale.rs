@@ -18,10 +18,10 @@ const NAME_SAMPLES: usize = 16;
 /// A stale checksum.
 struct StaleSum {
     severity: Severity,
-    /// The change, in words that follow "route `x`".
+    /// The change, in words between "route `x`" and "of" the message.
     change: String,
-    /// Whose checksum it is, in words that follow "but not".
-    sum: String,
+    /// The effect, in words that follow "and".
+    effect: String,
     hint: String,
 }
 
@@ -60,11 +60,11 @@ pub(super) fn check(
             }
         };
         let message = format!(
-            "route `{}` {} in {}, but not {}{more}",
+            "route `{}` {} of {} and {}{more}",
             flow.route.name,
             stale.change,
             flow.place(),
-            stale.sum
+            stale.effect
         );
         report.add(stale.severity, number, message, stale.hint.clone());
     }
@@ -130,21 +130,16 @@ fn by_protection(flow: &MessageFlow<'_>, known: &KnownProtection<'_>) -> Option<
     );
     if let Some(stale) = all.iter().find(|one| one.is_stale) {
         let change = change_words(flow, protection, &all, stale);
-        let sum = match sum_action(flow.route, protection, flow, stale) {
-            SumAction::None => format!("its checksum by {}", known.words()),
-            SumAction::Other => format!(
-                "its checksum by {}: the checksum that its actions write is another one",
-                known.words()
-            ),
-            SumAction::Early => format!(
-                "its checksum by {} after that: an action behind the checksum changes the frame",
-                known.words()
-            ),
+        let why = match sum_action(flow.route, protection, flow, stale) {
+            SumAction::None => "receivers that check it refuse the frames",
+            SumAction::Other => "the one that its actions write has another rule",
+            SumAction::Early => "its actions change the frame again behind the checksum",
         };
+        let effect = format!("leaves a wrong checksum: {why} ({})", known.words());
         return Some(StaleSum {
             severity,
             change,
-            sum,
+            effect,
             hint: cure,
         });
     }
@@ -154,7 +149,10 @@ fn by_protection(flow: &MessageFlow<'_>, known: &KnownProtection<'_>) -> Option<
         return Some(StaleSum {
             severity,
             change: "writes the same sequence counter into all frames".to_owned(),
-            sum: format!("one that advances, as {} needs it", known.words()),
+            effect: format!(
+                "a right checksum: receivers that check it count each frame as repeated ({})",
+                known.words()
+            ),
             hint: format!(
                 "add `protect = \"{name}\"`, and `counter = \"own\"` to [e2e.{name}]; or leave the counter as it is"
             ),
@@ -172,11 +170,11 @@ fn change_words(
 ) -> String {
     let len = flow.message.len;
     if protection.reads_id() && plain(stale.after.id) != plain(flow.message.id) {
-        return "changes the ID, which the checksum covers,".to_owned();
+        return "changes the ID, which is in the checksum,".to_owned();
     }
     if stale.after.payload.len() != len && protection.reads_length() {
         return format!(
-            "changes the length from {len} to {} bytes, all of which the checksum covers,",
+            "changes the length from {len} to {} bytes, which are in the checksum,",
             stale.after.payload.len()
         );
     }
@@ -318,13 +316,13 @@ fn by_names(flow: &MessageFlow<'_>) -> Option<StaleSum> {
     if bits.iter().all(|bits| *bits == 0) {
         return None;
     }
-    let place = format!("{} (line {}), by its name a checksum", sum.name, sum.line);
+    let place = format!("{} (line {})", sum.name, sum.line);
     Some(StaleSum {
         severity: Severity::Warning,
         change: format!("changes {}", byte_words(flow, &bits)),
-        sum: match early {
-            None => place,
-            Some(_) => format!("{place}, after that"),
+        effect: match early {
+            None => format!("leaves {place}, by its name a checksum, as it was"),
+            Some(_) => format!("changes it again behind {place}, by its name a checksum"),
         },
         hint: "if its receivers check it, describe it in a table [e2e.NAME] and add `protect = \"NAME\"`; or put \
                a checksum (`crc8`, `xor_sum`) behind the last change"

@@ -76,8 +76,8 @@ fn protected() -> String {
 #[test]
 fn a_change_of_protected_bytes_needs_a_checksum() {
     let words = [
-        "`engine` changes bytes 2, 3 (Speed) in 100 EngineData (body.dbc, line 3)",
-        "its checksum by `engine`",
+        "`engine` changes bytes 2, 3 (Speed) of 100 EngineData (body.dbc, line 3)",
+        "leaves a wrong checksum: receivers that check it refuse the frames (protection `engine`)",
     ];
     let set = "do = [{ and = { data = 'FFFF0000' } }]";
     is_found(
@@ -114,7 +114,7 @@ fn the_checksum_must_be_that_of_the_protection_and_behind_the_change() {
         &other,
         &right,
         Severity::Error,
-        &["the checksum that its actions write is another one"],
+        &["the one that its actions write has another rule"],
     );
     let early = format!("do = [{}, {set}]", crc("BC"));
     is_found(
@@ -122,7 +122,7 @@ fn the_checksum_must_be_that_of_the_protection_and_behind_the_change() {
         &early,
         &right,
         Severity::Error,
-        &["after that: an action behind the checksum"],
+        &["its actions change the frame again behind the checksum"],
     );
 }
 
@@ -152,7 +152,7 @@ fn the_id_counts_where_the_checksum_has_it() {
         "profile = 'toyota'",
         p01,
         Severity::Error,
-        &["changes the ID, which the checksum covers,"],
+        &["changes the ID, which is in the checksum,"],
     );
 }
 
@@ -187,8 +187,8 @@ fn a_condition_that_excludes_the_change_is_no_mistake() {
 fn a_checksum_by_name_is_a_warning() {
     let route = "[[routes]]\nname = 'gear'\nfrom = 'a'\nto = 'c'\nid = '110'\nkind = 'classic'\ndo = [PLANTED]\n";
     let words = [
-        "changes byte 0 (Gear) in 110 GearData (body.dbc, line 7)",
-        "GEAR_CHECKSUM (line 8), by its name a checksum",
+        "changes byte 0 (Gear) of 110 GearData (body.dbc, line 7)",
+        "leaves GEAR_CHECKSUM (line 8), by its name a checksum, as it was",
     ];
     let sum = "{ xor_sum = { from = 0, to = 6, result = 7 } }";
     let or = "{ or = { data = '01' } }";
@@ -204,7 +204,7 @@ fn a_checksum_by_name_is_a_warning() {
         &format!("{sum}, {or}"),
         "{ set = { id = '111' } }",
         Severity::Warning,
-        &["after that"],
+        &["changes it again behind GEAR_CHECKSUM"],
     );
     // Lamps has no checksum.
     assert_eq!(
