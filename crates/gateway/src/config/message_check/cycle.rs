@@ -152,8 +152,8 @@ fn warn_of_sum(
     report.warn(number, message, hint);
 }
 
-/// Warns of a limit that is exactly the rate of a message: without a burst, it drops each frame that
-/// comes earlier than its cycle, as frames on a bus do after one that had to wait.
+/// Warns of a limit that is exactly the rate of a message: without a burst, it drops each frame
+/// that comes earlier than its cycle, as frames on a bus do after one that had to wait.
 fn warn_of_early_frames(
     number: usize,
     all: &[(&MessageFlow<'_>, Nanos)],

@@ -1,7 +1,7 @@
 //! What the databases show about the routes: frames that their receivers refuse, lose or never get.
 //!
-//! Each rule has a file. A mistake that is certain is an error, one that is possible a warning; both
-//! are at the route, and name the message with the file and the line of its database.
+//! Each rule has a file. A mistake that is certain is an error, one that is possible a warning;
+//! both are at the route, and name the message with the file and the line of its database.
 
 mod cycle;
 mod doubled;

@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// the greatest, for frames that come in a cycle. Both are 1 if all frames pass.
 ///
 /// The limit is a token bucket: with a burst of 1, a frame passes as soon as the interval is over;
-/// with more, the rest of an interval is saved for later, so that the mean rate is that of the limit.
+/// with more, the rest of an interval is saved for later, so that the mean rate is that of the
+/// limit.
 pub(super) fn limited_steps(limit: &RateLimit, cycle: Nanos) -> (u64, u64) {
     let cycles = u128::from(cycle) * u128::from(limit.frames);
     let per = u128::from(limit.per);
@@ -307,6 +308,7 @@ pub(super) fn pair<'f, 'c>(
         let is_same_frame = second.from == first.from && second.message.id == first.message.id;
         // A route with several ports can have each message from one of them.
         let is_either = second.number == first.number && !(first.is_certain && second.is_certain);
-        !(is_same_frame && mode == RouteMode::First) && !is_either
+        let is_one = is_same_frame && mode == RouteMode::First;
+        !(is_one || is_either)
     })
 }

@@ -49,15 +49,17 @@ pub(super) fn check(
         let Some((flow, stale)) = all.first() else {
             continue;
         };
-        let more: BTreeSet<&str> = (all.iter().skip(1))
-            .map(|(flow, _)| flow.message.name.as_str())
-            .collect();
-        let more = match more.len() {
-            0 => String::new(),
-            _ => {
-                let names: Vec<&str> = more.into_iter().collect();
-                format!("; the same of {}", crate::config::in_short(&names))
+        let mut more: Vec<&str> = Vec::new();
+        for (flow, _) in all.iter().skip(1) {
+            let name = flow.message.name.as_str();
+            // A message of several ports is there once for each of them, one after the other.
+            if more.last() != Some(&name) {
+                more.push(name);
             }
+        }
+        let more = match more.is_empty() {
+            true => String::new(),
+            false => format!("; the same of {}", crate::config::in_short(&more)),
         };
         let message = format!(
             "route `{}` {} of {} and {}{more}",
@@ -235,8 +237,12 @@ enum SumAction {
 /// Returns the indices of the actions that write a checksum.
 fn sums(route: &Route) -> impl Iterator<Item = usize> {
     let all = route.actions.iter().enumerate();
-    all.filter(|(_, action)| matches!(action, Action::Crc8(_) | Action::XorSum(_)))
-        .map(|(at, _)| at)
+    all.filter(|(_, action)| is_sum(action)).map(|(at, _)| at)
+}
+
+/// Returns whether an action writes a checksum.
+fn is_sum(action: &Action) -> bool {
+    matches!(action, Action::Crc8(_) | Action::XorSum(_))
 }
 
 fn sum_action(
@@ -278,7 +284,7 @@ fn by_names(flow: &MessageFlow<'_>) -> Option<StaleSum> {
         .collect();
     // The action that writes the checksum last, whatever it writes.
     let count = flow.route.actions.len();
-    let mut early = None;
+    let mut is_early = false;
     let mut later: Vec<(Vec<u8>, Vec<u8>)> = pairs(&all, &after_all);
     for at in (1..=count).rev() {
         let mut before = first_actions(flow.route, at - 1)?;
@@ -297,7 +303,8 @@ fn by_names(flow: &MessageFlow<'_>) -> Option<StaleSum> {
             })
         });
         if writes_sum {
-            early = Some(at);
+            let action = flow.route.actions.get(at - 1);
+            is_early = action.is_some_and(is_sum);
             let after: Vec<Vec<u8>> = after
                 .into_iter()
                 .flatten()
@@ -320,9 +327,9 @@ fn by_names(flow: &MessageFlow<'_>) -> Option<StaleSum> {
     Some(StaleSum {
         severity: Severity::Warning,
         change: format!("changes {}", byte_words(flow, &bits)),
-        effect: match early {
-            None => format!("leaves {place}, by its name a checksum, as it was"),
-            Some(_) => format!("changes it again behind {place}, by its name a checksum"),
+        effect: match is_early {
+            false => format!("does not renew {place}, by its name a checksum"),
+            true => format!("does so behind {place}, by its name a checksum"),
         },
         hint: "if its receivers check it, describe it in a table [e2e.NAME] and add `protect = \"NAME\"`; or put \
                a checksum (`crc8`, `xor_sum`) behind the last change"
