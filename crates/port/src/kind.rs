@@ -4,7 +4,7 @@ use crate::opener::PortOpener;
 use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
 use config::{Diagnostics, KeySpec, TomlTable};
-use frame::Kind;
+use frame::{CanId, Kind};
 use signals::MessageDatabase;
 use std::any::Any;
 use std::cell::RefCell;
@@ -194,6 +194,12 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
     /// Returns what the protocol of the other side cannot express.
     fn peer_limits(&self) -> PeerLimits {
         PeerLimits::default()
+    }
+
+    /// Returns the IDs of the messages that the port makes itself; `None` for a port whose frames
+    /// come from elsewhere.
+    fn made_ids(&self) -> Option<Vec<CanId>> {
+        None
     }
 
     /// Returns whether its input comes to an end on its own, as a file's does.

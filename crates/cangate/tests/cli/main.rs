@@ -18,6 +18,7 @@ mod demo;
 mod gateway;
 mod generate;
 mod log_files;
+mod message_check;
 mod metrics;
 mod names;
 mod network;

@@ -8,6 +8,7 @@ mod carried;
 mod circles;
 mod databases;
 mod load;
+mod message_check;
 mod options;
 mod passages;
 mod ports;

@@ -126,12 +126,12 @@ fn warn_of_limits(
 
 impl GatewayConfig {
     /// Returns whether this kind of frame passes a port, as far as the file shows.
-    fn passes(&self, port: PortId, kind: Kind) -> FramePassage {
+    pub(super) fn passes(&self, port: PortId, kind: Kind) -> FramePassage {
         let port = self.ports.get(usize::from(port.0));
         port.map_or(FramePassage::Open, |port| port.settings.passes(kind))
     }
 
-    fn port_name(&self, port: PortId) -> &str {
+    pub(super) fn port_name(&self, port: PortId) -> &str {
         let port = self.ports.get(usize::from(port.0));
         port.map_or("", |port| port.name.as_str())
     }
