@@ -7,15 +7,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The packages that an image is made of, by their folders.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 9] = [
     "baremetal",
     "crates/bus",
     // Not in the image, but a feature of `route` names it.
     "crates/config",
     "crates/controller",
+    "crates/e2e",
     "crates/engine",
     "crates/frame",
     "crates/route",
+    "crates/signals",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

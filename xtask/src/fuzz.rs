@@ -103,6 +103,7 @@ fn runner(workspace: &Workspace, debug: bool) -> Result<Command> {
     let mut build = workspace.cargo("build");
     // With the whole workspace, so that every crate has the same features as in its tests.
     build.args(["--workspace", "--bin", "smoke", "--profile", profile]);
+    build.args(["--features", "cangate-fuzz/xml"]);
     if !show(&mut build)? {
         bail!("the fuzz targets do not build");
     }

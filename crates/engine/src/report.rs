@@ -77,10 +77,10 @@ counters! {
         /// Bits of the frames received on a Linux interface, at the nominal bit rate, without the
         /// stuff bits that depend on their contents.
         bits [default, skip_serializing_if = "crate::definition::is_zero"] =
-            CounterDefinition::new(Other, "").metric("cangate_port_received_bits");
+            CounterDefinition::new(Other, "").metric("cangate_port_received_bit_times");
         /// Bits of the frames received, at the data bit rate: of FD frames with BRS.
         data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
-            CounterDefinition::new(Other, "").metric("cangate_port_received_data_bits");
+            CounterDefinition::new(Other, "").metric("cangate_port_received_data_bit_times");
         /// Numbered datagrams that did not arrive within a second, or before 64 newer ones. Each
         /// had at least one frame.
         missing [default, skip_serializing_if = "crate::definition::is_zero"] =
@@ -139,10 +139,10 @@ counters! {
         /// Bits of the frames that a port on a Linux interface took to send, at the nominal bit
         /// rate, without the stuff bits that depend on their contents.
         bits [default, skip_serializing_if = "crate::definition::is_zero"] =
-            CounterDefinition::new(Other, "").metric("cangate_port_sent_bits");
+            CounterDefinition::new(Other, "").metric("cangate_port_sent_bit_times");
         /// Bits of the frames taken to send, at the data bit rate: of FD frames with BRS.
         data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
-            CounterDefinition::new(Other, "").metric("cangate_port_sent_data_bits");
+            CounterDefinition::new(Other, "").metric("cangate_port_sent_data_bit_times");
         /// Copies that one of several clients did not get, because it did not read them in time or
         /// left. A frame counts as sent when it was handed to the first client.
         missed [default, skip_serializing_if = "crate::definition::is_zero"] =

@@ -71,8 +71,12 @@ impl Database {
                 "convert it to DBC with another program, such as canmatrix's canconvert, and give it to \
                  `cangate decode --database` or `cangate bound --from-dbc`"
             }
-            Self::Arxml | Self::Kcd | Self::Sym | Self::Dbc => {
+            Self::Sym | Self::Dbc => {
                 "`cangate decode --database` and `cangate bound --from-dbc` read it; give a recording here"
+            }
+            Self::Arxml | Self::Kcd => {
+                "`cangate decode --database` and `cangate bound --from-dbc` read it in builds with `--features kcd,arxml`; \
+                 give a recording here"
             }
         }
     }

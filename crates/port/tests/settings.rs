@@ -257,6 +257,7 @@ fn an_empty_list_knows_no_kind() {
         "chardev",
         "virtio",
         "shm",
+        "messages",
         "cannelloni",
         "socketcand",
         "slcan",

@@ -78,6 +78,7 @@ mod statements;
 pub mod sym;
 mod test;
 mod text;
+mod unit;
 mod write;
 #[cfg(any(feature = "kcd", feature = "arxml"))]
 mod xml;
@@ -99,6 +100,7 @@ pub use signal::{
 pub use statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
 
 pub use test::{BitMeaning, FieldTest};
+pub use unit::UnitRelation;
 pub use write::{
     FieldSource, FieldWrite, LinearMap, MAX_WRITES, OutOfRange, RangePolicy, WriteRefusal,
     write_fields,

@@ -4,6 +4,7 @@ use crate::decimal::Decimal;
 use crate::float::FloatSize;
 use crate::quotient::WholePart;
 use crate::signal::{PhysicalValue, RawValue, SignalDefinition, SignalKind};
+use crate::unit::UnitRelation;
 use crate::{BitMeaning, FieldSource, LinearMap, OutOfRange, RangePolicy};
 
 /// The reason why a signal cannot be assigned.
@@ -135,12 +136,23 @@ impl SignalDefinition {
         }
     }
 
-    /// Returns the copy of another signal's physical value to this signal.
+    /// Returns the copy of another signal's physical value to this signal. A value is converted if
+    /// the units differ and the conversion is known ([`SignalDefinition::unit_relation`]);
+    /// otherwise the number is copied.
     ///
     /// # Errors
     /// [`AssignError`].
     pub fn copy_of(&self, from: &Self, outside: OutOfRange) -> Result<SignalCopy, AssignError> {
-        let is_scaled_alike = (self.factor, self.offset) == (from.factor, from.offset);
+        let (from_scale, scale) = match self.unit_relation(from) {
+            UnitRelation::Convertible => (
+                from.scale_in_base_unit().ok_or(AssignError::Digits)?,
+                self.scale_in_base_unit().ok_or(AssignError::Digits)?,
+            ),
+            UnitRelation::Same | UnitRelation::Unknown => {
+                ((from.factor, from.offset), (self.factor, self.offset))
+            }
+        };
+        let is_scaled_alike = scale == from_scale;
         if self.meaning() == BitMeaning::Float || from.meaning() == BitMeaning::Float {
             return match is_scaled_alike && self.kind == from.kind {
                 true => Ok(SignalCopy {
@@ -151,7 +163,7 @@ impl SignalDefinition {
                 false => Err(AssignError::Float),
             };
         }
-        let map = LinearMap::between((from.factor, from.offset), (self.factor, self.offset))?;
+        let map = LinearMap::between(from_scale, scale)?;
         let (lowest, highest) = self.stated_range()?;
         let (first, last) = from.raw_limits();
         let image = (map.apply(first), map.apply(last));

@@ -1,5 +1,6 @@
 //! The targets, one per file.
 
+#[cfg(feature = "xml")]
 pub mod arxml;
 pub mod bus_operations;
 pub mod cangw;
@@ -8,6 +9,7 @@ pub mod configuration;
 pub mod control;
 pub mod controller;
 pub mod dbc;
+#[cfg(feature = "xml")]
 pub mod kcd;
 pub mod log_formats;
 pub mod log_packed;

@@ -86,7 +86,7 @@ mod tests {
         let text = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
         let root: Table = text.parse().unwrap();
         let members = root["workspace"]["members"].as_array().unwrap();
-        assert_eq!(members.len(), 7, "{members:?}");
+        assert_eq!(members.len(), 9, "{members:?}");
         for member in members {
             let folder = folder.path().join(member.as_str().unwrap());
             let text = fs::read_to_string(folder.join("Cargo.toml")).unwrap();

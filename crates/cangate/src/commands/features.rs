@@ -81,6 +81,7 @@ mod tests {
             "direct",
             "chardev",
             "virtio",
+            "messages",
             "cannelloni",
             "socketcand",
             "slcan",

@@ -31,6 +31,7 @@ mod queues;
 mod run;
 mod says;
 mod schema;
+mod signals;
 mod statuses;
 mod timing;
 mod top;

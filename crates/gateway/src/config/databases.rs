@@ -265,7 +265,7 @@ use without_dbc::{contents, left_out};
 #[cfg(feature = "dbc")]
 mod with_dbc {
     use super::FileReader;
-    use signals::{DatabaseFormat, MessageDatabase, ReadError};
+    use signals::{DatabaseFormat, MAX_FILE, MessageDatabase, ReadError};
     use std::io;
     use std::path::Path;
 
@@ -294,6 +294,10 @@ mod with_dbc {
                 let hint = "a statement that is not about messages, signals and their attributes can be deleted in a \
                             copy of the file";
                 return fail(error.to_string(), hint);
+            }
+            Err(ReadError::TooLong) => {
+                let most = format!("it has more than {} MiB", MAX_FILE >> 20);
+                return fail(most, "name a DBC of one bus");
             }
             Err(error) => return fail(error.to_string(), ""),
         };

@@ -15,7 +15,7 @@ use frame::flags;
 use frame::{CanId, Header, Kind, Nanos};
 use signals::{
     BitMeaning, FieldSource, FieldTest, LinearMap, MessageDatabase, MessageDefinition, OutOfRange,
-    RangePolicy, SignalDefinition, SignalField, SignalKind, SignalPresence,
+    RangePolicy, SignalDefinition, SignalField, SignalKind, SignalPresence, UnitRelation,
 };
 use std::ops::Range;
 
@@ -63,7 +63,12 @@ impl PortSettings for ComposedSettings {
     }
 
     fn passes(&self, kind: Kind) -> FramePassage {
-        FramePassage::by_data_phase(kind, true)
+        let mut made = self.messages.iter();
+        match kind {
+            Kind::Xl => FramePassage::No,
+            Kind::Fd if !made.any(|message| message.header.kind() == Kind::Fd) => FramePassage::Open,
+            Kind::Classic | Kind::Fd => FramePassage::Yes,
+        }
     }
 
     fn made_ids(&self) -> Option<Vec<CanId>> {
@@ -225,7 +230,7 @@ impl<'d> Binder<'_, 'd> {
         };
         let from_signal = from_message.signals.get(from)?;
         let span = spec.from.span.clone();
-        if from_signal.unit != signal.unit {
+        if signal.unit_relation(from_signal) == UnitRelation::Unknown {
             let message = format!(
                 "{} has the unit \"{}\", and {} \"{}\": the number is copied",
                 from_signal.name, from_signal.unit, signal.name, signal.unit

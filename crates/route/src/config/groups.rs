@@ -34,8 +34,8 @@ pub(super) fn filters(
     table: &TomlTable<'_>,
     found: &mut Diagnostics,
 ) -> Vec<IdFilter> {
-    let groups = numbers("pgn", keys.pgn.as_ref(), found, group);
-    let sources = numbers("source", keys.source.as_ref(), found, source);
+    let groups = numbers("pgn", keys.pgn.as_ref(), table, found, group);
+    let sources = numbers("source", keys.source.as_ref(), table, found, source);
     for other in ["id", "filter"] {
         if let (Some(key), true) = (
             ["pgn", "source"].iter().find(|key| table.has(key)),
@@ -87,6 +87,7 @@ pub(super) fn filters(
 fn numbers(
     key: &str,
     value: Option<&TomlValue<'_>>,
+    table: &TomlTable<'_>,
     found: &mut Diagnostics,
     check: fn(u32) -> Result<u32, (String, String)>,
 ) -> Vec<u32> {
@@ -108,13 +109,15 @@ fn numbers(
                 let is_hex = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
                 if !is_hex {
                     let message = format!("`{key}`: `{text}` is not a number");
-                    let hint = match key {
-                        "source" => {
-                            "write the sender's address, such as 0 or \"2A\" (hex); the port is `from`"
-                        }
-                        _ => "write it as 65265, or as \"FEF1\" (hex)",
-                    };
-                    value.wrong(message, hint, found);
+                    if key == "source" {
+                        // In other programs, `source` is the port.
+                        let span = table.key_span(key).unwrap_or_else(|| value.span());
+                        let hint =
+                            "did you mean `from`? `source` is the address of a sender in J1939";
+                        found.push(Diagnostic::error(span, message).hint(hint));
+                        return Vec::new();
+                    }
+                    value.wrong(message, "write it as 65265, or as \"FEF1\" (hex)", found);
                     continue;
                 }
                 u32::from_str_radix(digits, 16).ok()

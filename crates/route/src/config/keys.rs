@@ -19,7 +19,7 @@ const LONGEST: i64 = frame::dlc::XL_MAX as i64;
         /// Where frames come from.
         pub(super) from: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
             value "port or list", default "required", needed "add `from = \"PORT\"`",
-            not "src" "in" "input" "iif" "ingress" "from_port" "input_port" "src_if" "rx";
+            not "source" "src" "in" "input" "iif" "ingress" "from_port" "input_port" "src_if" "rx";
         /// Where frames go.
         pub(super) to: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
             value "port or list", default "required, unless `drop`",

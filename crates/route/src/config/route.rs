@@ -53,6 +53,7 @@ pub(super) fn parse(
     let actions = keys.r#do.as_ref();
     let actions = actions.map(|value| actions::parse(value, limits, found));
     let (verify, protect) = e2e::of_route(&keys, protections, found);
+    warn_of_gaps(&table, verify.is_some(), found);
     check_drop(&table, keys.drop, found);
     if let ([a], [b]) = (from.as_slice(), to.as_slice())
         && a == b
@@ -137,6 +138,24 @@ fn port_list(
         }
     }
     list
+}
+
+/// Warns of a route that checks the sequence of frames of which it does not take all.
+fn warn_of_gaps(table: &TomlTable<'_>, verifies: bool, found: &mut Diagnostics) {
+    let conditions = ["when", "payload", "length"];
+    let Some(key) = conditions
+        .iter()
+        .find(|key| table.has(key))
+        .filter(|_| verifies)
+    else {
+        return;
+    };
+    let message = format!(
+        "`verify` misses the frames that `{key}` leaves out: they count as lost in the sequence"
+    );
+    let hint = "let the route that verifies take all frames of the message, and put the condition into another route";
+    let span = table.key_span(key).unwrap_or_else(|| table.span());
+    found.push(Diagnostic::warning(span, message).hint(hint));
 }
 
 fn check_drop(table: &TomlTable<'_>, drop: bool, found: &mut Diagnostics) {

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use alloc::{format, string::String};
 use signals::{
     AssignError, Decimal, FieldSource, FieldWrite, MAX_WRITES, MessageDefinition, OutOfRange,
-    SignalDefinition,
+    SignalDefinition, UnitRelation,
 };
 
 /// The words of `overflow`, apart from `{ substitute = VALUE }`.
@@ -283,7 +283,7 @@ fn copy(
         );
         found.push(Diagnostic::warning(overflow.span(), text).hint("leave it out"));
     }
-    if source.unit.trim() != to.unit.trim() {
+    if to.unit_relation(source) == UnitRelation::Unknown {
         let text = format!(
             "`{name}` is in `{}` and `{}` in `{}`; the number is copied as it is",
             source.unit, to.name, to.unit
