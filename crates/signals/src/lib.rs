@@ -45,6 +45,8 @@ mod compare;
 pub mod dbc;
 mod decimal;
 mod decoded;
+#[cfg(feature = "dbc")]
+mod doubles;
 mod field;
 mod float;
 mod index;
@@ -54,6 +56,7 @@ mod rescale;
 mod scale;
 mod sending;
 mod signal;
+mod statements;
 mod test;
 mod text;
 mod write;
@@ -71,7 +74,7 @@ pub use scale::SignalScale;
 pub use signal::{
     PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
 };
-
+pub use statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
 pub use test::{BitMeaning, FieldTest};
 pub use write::{
     FieldSource, FieldWrite, LinearMap, MAX_WRITES, OutOfRange, RangePolicy, WriteRefusal,

@@ -3,6 +3,7 @@
 use crate::DatabaseError;
 use crate::sending;
 use crate::signal::{RawValue, SignalDefinition, SignalPresence, SignalState};
+use crate::statements::E2eAttributes;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -69,6 +70,10 @@ pub struct MessageDefinition {
     pub signal_event: Option<(String, String)>,
     /// Whether it is a parameter group of J1939.
     pub j1939: bool,
+    /// What the database states about its end-to-end protection, if it does.
+    pub e2e: Option<E2eAttributes>,
+    /// The comment of the database; can be empty.
+    pub comment: String,
     /// Its signals, in the order of the file.
     pub signals: Vec<SignalDefinition>,
 }

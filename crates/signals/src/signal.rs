@@ -2,6 +2,7 @@
 
 use crate::decimal::Decimal;
 use crate::field::{FieldLayout, SignalField};
+use crate::statements::{ReceiveTimeout, SubstituteValues};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -35,6 +36,12 @@ pub struct SignalDefinition {
     pub presence: SignalPresence,
     /// Names of raw values, in the order of the file.
     pub value_names: Vec<ValueName>,
+    /// Raw values that the database states for times without a received value.
+    pub substitutes: SubstituteValues,
+    /// The times after which receivers regard the signal as lost, in the order of the file.
+    pub timeouts: Vec<ReceiveTimeout>,
+    /// The comment of the database; can be empty.
+    pub comment: String,
 }
 
 /// The name of a raw value.

@@ -1,8 +1,12 @@
 //! Attributes: definitions, defaults and values.
 
 use super::raw_id;
+use super::split::FilePlaces;
+use crate::decimal::Decimal;
+use crate::statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
 use alloc::borrow::ToOwned;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use can_dbc_pest::{Pair, Rule};
@@ -11,8 +15,24 @@ use frame::Nanos;
 /// The longest time that is accepted in an attribute, ms: 11 days.
 const LONGEST: f64 = 1e9;
 
+/// The attribute of a signal, or of a receiver of a signal, with the time after which the signal is
+/// lost. Some tools write one attribute of the signal for each node, with the node's name behind.
+const TIMEOUT: &str = "GenSigTimeoutTime";
+
+/// The attributes of end-to-end protection.
+const E2E: [&str; 5] = [
+    "E2EProfile",
+    "E2EDataId",
+    "E2ECounterSignal",
+    "E2ECrcSignal",
+    "E2ETimeout",
+];
+
 /// A value as it is written, without its quotation marks.
 type Value = String;
+
+/// The name of an attribute, a node, and the attribute's value for it.
+type NodeTimeout = (String, String, Value);
 
 /// The attributes of messages, signals, nodes and the file.
 #[derive(Default)]
@@ -23,24 +43,31 @@ pub(super) struct DbcAttributes {
     of_signals: BTreeMap<(u32, String), BTreeMap<String, Value>>,
     of_nodes: BTreeMap<(String, String), Value>,
     of_file: BTreeMap<String, Value>,
+    /// [`TIMEOUT`] of receivers of a signal.
+    timeouts: BTreeMap<(u32, String), Vec<NodeTimeout>>,
+    /// The line of the first attribute of end-to-end protection of a message.
+    e2e_lines: BTreeMap<u32, usize>,
 }
 
 impl DbcAttributes {
     /// Adds a statement, if it is about an attribute.
-    pub(super) fn add(&mut self, statement: Pair<'_, Rule>) {
+    pub(super) fn add(&mut self, statement: Pair<'_, Rule>, places: &FilePlaces<'_>) {
         let rule = statement.as_rule();
-        if !matches!(rule, Rule::attr_def | Rule::ba_def_def | Rule::attr_value) {
-            return;
-        }
+        let line = match rule {
+            Rule::attr_def | Rule::ba_def_rel | Rule::ba_def_def | Rule::ba_def_def_rel => 0,
+            Rule::attr_value => places.line(&statement),
+            Rule::ba_rel => return self.add_relation(statement),
+            _ => return,
+        };
         let mut name = String::new();
         for part in statement.into_inner() {
             match (rule, part.as_rule()) {
                 (_, Rule::attribute_name) => name = unquoted(part.as_str()),
-                (Rule::attr_def, Rule::attribute_type_enum) => {
+                (_, Rule::attribute_type_enum) => {
                     let words = part.into_inner().map(|word| unquoted(word.as_str()));
                     self.enums.insert(name.clone(), words.collect());
                 }
-                (Rule::ba_def_def, Rule::number | Rule::quoted_str) => {
+                (Rule::ba_def_def | Rule::ba_def_def_rel, Rule::number | Rule::quoted_str) => {
                     self.defaults.insert(name.clone(), unquoted(part.as_str()));
                 }
                 (Rule::attr_value, Rule::number | Rule::quoted_str) => {
@@ -48,19 +75,24 @@ impl DbcAttributes {
                 }
                 (Rule::attr_value, Rule::msg_var_val) => {
                     let mut inner = part.into_inner();
-                    let id = inner.next().and_then(|id| raw_id(&id).ok());
+                    let id = inner.next().and_then(|id| raw_id(&id));
                     if let (Some(id), Some(value)) = (id, inner.next()) {
+                        if E2E.contains(&name.as_str()) {
+                            self.e2e_lines.entry(id).or_insert(line);
+                        }
                         let key = (id, name.clone());
                         self.of_messages.insert(key, unquoted(value.as_str()));
                     }
                 }
                 (Rule::attr_value, Rule::signal_var) => {
-                    let mut inner = part.into_inner();
-                    let id = inner.next().and_then(|id| raw_id(&id).ok());
-                    if let (Some(id), Some(signal), Some(value)) = (id, inner.next(), inner.next())
-                    {
+                    if let Some((id, signal, value)) = signal_value(part) {
+                        if let Some(node) = node_of_timeout(&name) {
+                            let key = (id, signal.clone());
+                            let own = (name.clone(), node.to_owned(), value.clone());
+                            self.timeouts.entry(key).or_default().push(own);
+                        }
                         let of_message = self.of_signals.entry((id, name.clone())).or_default();
-                        of_message.insert(signal.as_str().to_owned(), unquoted(value.as_str()));
+                        of_message.insert(signal, value);
                     }
                 }
                 (Rule::attr_value, Rule::node_var_val) => {
@@ -72,6 +104,25 @@ impl DbcAttributes {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Adds an attribute of a node and a signal that it receives.
+    fn add_relation(&mut self, statement: Pair<'_, Rule>) {
+        let mut parts = statement.into_inner();
+        let is_timeout = parts
+            .next()
+            .is_some_and(|name| unquoted(name.as_str()) == TIMEOUT);
+        let data = parts.find(|part| part.as_rule() == Rule::rel_object_data);
+        let mut data = data.into_iter().flat_map(Pair::into_inner);
+        let (Some(node), Some(signal), true) = (data.next(), data.next(), is_timeout) else {
+            return;
+        };
+        if signal.as_rule() == Rule::signal_var
+            && let Some((id, signal, value)) = signal_value(signal)
+        {
+            let of_signal = self.timeouts.entry((id, signal)).or_default();
+            of_signal.push((TIMEOUT.to_owned(), node.as_str().to_owned(), value));
         }
     }
 
@@ -89,11 +140,14 @@ impl DbcAttributes {
 
     /// Returns the value of a signal as a word; by default, that of all signals.
     pub(super) fn signal_word(&self, raw: u32, signal: &str, name: &str) -> Option<String> {
-        let own = self.of_signals.get(&(raw, name.to_owned()));
-        match own.and_then(|signals| signals.get(signal)) {
+        match self.own_of_signal(raw, signal, name) {
             Some(value) => self.in_words(name, value, true),
             None => self.in_words(name, self.defaults.get(name)?, false),
         }
+    }
+
+    fn own_of_signal(&self, raw: u32, signal: &str, name: &str) -> Option<&Value> {
+        self.of_signals.get(&(raw, name.to_owned()))?.get(signal)
     }
 
     /// Returns a value as a word. A word can itself be a number; defaults are words, values are
@@ -117,6 +171,67 @@ impl DbcAttributes {
         nanos(&self.signal_word(raw, signal, name)?)
     }
 
+    /// Returns the raw values of a signal for times without a received value.
+    pub(super) fn substitutes(&self, raw: u32, signal: &str) -> SubstituteValues {
+        let value = |name| {
+            self.signal_word(raw, signal, name)?
+                .trim()
+                .parse::<Decimal>()
+                .ok()
+        };
+        SubstituteValues {
+            start: value("GenSigStartValue"),
+            inactive: value("GenSigInactiveValue"),
+            timeout: value("GenSigTimeoutValue"),
+        }
+    }
+
+    /// Returns the times after which the receivers of a signal regard it as lost. `receivers` are
+    /// the names in the signal's own statement.
+    pub(super) fn receive_timeouts(
+        &self,
+        raw: u32,
+        signal: &str,
+        receivers: &[String],
+    ) -> Vec<ReceiveTimeout> {
+        let mut all: Vec<ReceiveTimeout> = Vec::new();
+        let mut known = BTreeSet::new();
+        let mut add = |node: Option<&str>, value: Option<String>| {
+            let node = node.map(|node| self.long_node(node).unwrap_or_else(|| node.to_owned()));
+            if let Some(after) = value.as_deref().and_then(nanos)
+                && known.insert(node.clone())
+            {
+                all.push(ReceiveTimeout { node, after });
+            }
+        };
+        let own = self.timeouts.get(&(raw, signal.to_owned()));
+        for (name, node, value) in own.into_iter().flatten() {
+            add(Some(node), self.in_words(name, value, true));
+        }
+        for node in receivers {
+            let name = format!("{TIMEOUT}_{node}");
+            let default = self.defaults.get(&name);
+            let default = default.and_then(|value| self.in_words(&name, value, false));
+            add(Some(node), default);
+        }
+        add(None, self.signal_word(raw, signal, TIMEOUT));
+        all
+    }
+
+    /// Returns the attributes of a message's end-to-end protection, if it has one of them.
+    pub(super) fn e2e(&self, raw: u32) -> Option<E2eAttributes> {
+        let line = *self.e2e_lines.get(&raw)?;
+        let text = |name| self.word(raw, name).filter(|text| !text.is_empty());
+        Some(E2eAttributes {
+            line,
+            profile: text("E2EProfile"),
+            data_id: text("E2EDataId"),
+            counter_signal: text("E2ECounterSignal"),
+            crc_signal: text("E2ECrcSignal"),
+            timeout: self.millis(raw, "E2ETimeout"),
+        })
+    }
+
     /// Returns the name that is too long for a statement, where the file has it in an attribute.
     pub(super) fn long_name(&self, raw: u32) -> Option<String> {
         identifier(
@@ -127,8 +242,7 @@ impl DbcAttributes {
 
     /// Returns the same for a signal.
     pub(super) fn long_signal(&self, raw: u32, signal: &str) -> Option<String> {
-        let key = (raw, "SystemSignalLongSymbol".to_owned());
-        identifier(self.of_signals.get(&key)?.get(signal)?)
+        identifier(self.own_of_signal(raw, signal, "SystemSignalLongSymbol")?)
     }
 
     /// Returns the same for a node.
@@ -149,6 +263,19 @@ impl DbcAttributes {
         let whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
         whole.then_some(value as u32)
     }
+}
+
+/// Returns the node in the name of an attribute that is one node's [`TIMEOUT`].
+fn node_of_timeout(name: &str) -> Option<&str> {
+    name.strip_prefix(TIMEOUT)?.strip_prefix('_')
+}
+
+/// Returns the ID of a message as the file has it, the name of a signal, and its value.
+fn signal_value(part: Pair<'_, Rule>) -> Option<(u32, String, Value)> {
+    let mut inner = part.into_inner();
+    let id = raw_id(&inner.next()?)?;
+    let signal = inner.next()?.as_str().to_owned();
+    Some((id, signal, unquoted(inner.next()?.as_str())))
 }
 
 /// Parses a time in ms, with or without its unit, above 0, and returns it as ns.

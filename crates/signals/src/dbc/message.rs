@@ -2,7 +2,8 @@
 
 use super::attributes::{DbcAttributes, plain};
 use super::signal::{DraftSignal, SignalStatements, resolve};
-use super::{error_at, node, raw_id};
+use super::split::FilePlaces;
+use super::{node, raw_id};
 use crate::DatabaseError;
 use crate::message::{DatabaseWarning, FdMessage, ImpossibleMessage, MessageDefinition};
 use crate::sending;
@@ -30,12 +31,15 @@ pub(super) struct DraftMessage {
     len: usize,
     sender: Option<String>,
     signals: Vec<DraftSignal>,
+    /// The names of all its signals, also of those that are left out.
+    pub(super) all_names: Vec<String>,
 }
 
 impl DraftMessage {
     /// Reads a `BO_` with its signals; `None` for signals that belong to no message.
     pub(super) fn parse(
         statement: Pair<'_, Rule>,
+        places: &FilePlaces<'_>,
         warnings: &mut Vec<DatabaseWarning>,
     ) -> Result<Option<Self>, ImpossibleMessage> {
         let parts = statement.clone().into_inner();
@@ -47,15 +51,32 @@ impl DraftMessage {
         if name == INDEPENDENT_NAME {
             return Ok(None);
         }
-        Self::parse_named(statement, warnings).map_err(|error| ImpossibleMessage { name, error })
+        Self::parse_named(statement, places, warnings)
+            .map_err(|error| ImpossibleMessage { name, error })
+    }
+
+    /// Returns the ID in a `BO_` as the file has it.
+    pub(super) fn raw_id(statement: &Pair<'_, Rule>) -> Option<u32> {
+        let id = statement.clone().into_inner().next()?;
+        let id = id.clone().into_inner().next().unwrap_or(id);
+        raw_id(&id)
     }
 
     fn parse_named(
         statement: Pair<'_, Rule>,
+        places: &FilePlaces<'_>,
         warnings: &mut Vec<DatabaseWarning>,
     ) -> Result<Option<Self>, DatabaseError> {
-        let (line, _) = statement.line_col();
+        let line = places.line(&statement);
         let place = statement.clone();
+        let error_at = |pair: &Pair<'_, Rule>, problem: String| {
+            let (line, column) = places.of(pair);
+            DatabaseError {
+                line,
+                column,
+                problem,
+            }
+        };
         let mut parts = statement.into_inner();
         let mut next = |what: &str| {
             let part = parts.next();
@@ -63,7 +84,13 @@ impl DraftMessage {
         };
         let id = next("ID")?;
         let id = id.clone().into_inner().next().unwrap_or(id);
-        let raw = raw_id(&id)?;
+        let raw = raw_id(&id).ok_or_else(|| {
+            let text = id.as_str();
+            error_at(
+                &id,
+                format!("{text} is not a valid ID: it has more than 32 bits"),
+            )
+        })?;
         if raw == INDEPENDENT {
             return Ok(None);
         }
@@ -85,14 +112,22 @@ impl DraftMessage {
                 ),
             });
         }
-        let signals = parts.filter_map(|signal| DraftSignal::parse(signal, &name, len, warnings));
+        let mut all_names = Vec::new();
+        let signals = parts.filter_map(|signal| {
+            let parts = signal.clone().into_inner();
+            let mut names = parts.filter(|part| part.as_rule() == Rule::signal_name);
+            all_names.extend(names.next().map(|name| name.as_str().to_owned()));
+            DraftSignal::parse(signal, &name, len, places, warnings)
+        });
+        let signals = signals.collect();
         Ok(Some(Self {
             raw,
             line,
             id: can_id,
             len,
             sender,
-            signals: signals.collect(),
+            signals,
+            all_names,
             name,
         }))
     }
@@ -131,6 +166,8 @@ impl DraftMessage {
             send_type: attributes.word(raw, "GenMsgSendType").map(|w| plain(&w)),
             signal_event,
             j1939: false,
+            e2e: attributes.e2e(raw),
+            comment: statements.comment_of(raw),
             signals: resolve(
                 raw,
                 &self.name,

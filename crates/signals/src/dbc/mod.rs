@@ -10,11 +10,14 @@ mod attributes;
 mod encoding;
 mod message;
 mod signal;
+mod split;
+mod switches;
 
+use crate::doubles::warn_of_doubles;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase};
 use crate::{DatabaseError, MessageDefinition};
 use alloc::borrow::{Cow, ToOwned as _};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,8 +25,9 @@ use attributes::DbcAttributes;
 use can_dbc_pest::{DbcParser, Pair, Parser as _, Rule};
 use encoding::{decode, without_pairs};
 use message::DraftMessage;
-use pest::error::LineColLocation;
+use pest::error::InputLocation;
 use signal::SignalStatements;
+use split::{FilePlaces, Statements};
 
 /// Names that represent no node.
 const NO_NODE: [&str; 3] = ["Vector__XXX", "VectorXXX", "VECTOR__XXX"];
@@ -53,6 +57,8 @@ struct FileStatements {
     impossible: Vec<ImpossibleMessage>,
     warnings: Vec<DatabaseWarning>,
     has_independent_signals: bool,
+    /// The IDs of messages that are left out, as the file has them.
+    left_out: BTreeSet<u32>,
     attributes: DbcAttributes,
     /// `BO_TX_BU_`, by the ID as the file has it.
     senders: BTreeMap<u32, Vec<String>>,
@@ -60,69 +66,109 @@ struct FileStatements {
 }
 
 fn read_text(text: &str) -> Result<MessageDatabase, DatabaseError> {
-    let parsed = DbcParser::parse(Rule::file, text).map_err(|error| grammar_error(&error, text))?;
+    // Some statements end with their line, also the last one.
+    let text = match text.ends_with(['\n', '\r']) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("{text}\n")),
+    };
+    let mut places = FilePlaces::new(&text);
     let mut all = FileStatements::default();
-    for statement in parsed.flat_map(Pair::into_inner) {
-        all.add(statement);
+    for statement in Statements::new(&text) {
+        places.enter(&statement);
+        match DbcParser::parse(Rule::file, statement.text) {
+            Ok(parsed) => {
+                for part in parsed.flat_map(Pair::into_inner) {
+                    all.add(part, &places);
+                }
+            }
+            Err(error) => {
+                let error = grammar_error(&error, &places, statement.text);
+                if !statement.can_be_passed_over() {
+                    return Err(error);
+                }
+                all.warnings.push(DatabaseWarning {
+                    line: error.line,
+                    problem: format!("{}: the statement is passed over", error.problem),
+                });
+            }
+        }
     }
-    let FileStatements {
-        messages,
-        impossible,
-        mut warnings,
-        has_independent_signals,
-        attributes,
-        mut senders,
-        signals,
-    } = all;
-    let messages = messages.into_iter().map(|draft| {
-        let others = senders.remove(&draft.raw).unwrap_or_default();
-        draft.complete(&attributes, &signals, others, &mut warnings)
-    });
-    let messages: Vec<MessageDefinition> = messages.collect();
-    warnings.sort_by_key(|warning| warning.line);
-    let rate = |name| attributes.whole(name).filter(|rate| *rate > 0);
-    Ok(MessageDatabase {
-        name: attributes.text("DBName").unwrap_or_default(),
-        bitrate: rate("Baudrate"),
-        data_bitrate: rate("BaudrateCANFD"),
-        messages,
-        impossible,
-        warnings,
-        has_independent_signals,
-    })
+    Ok(all.complete())
 }
 
 impl FileStatements {
-    fn add(&mut self, statement: Pair<'_, Rule>) {
+    fn add(&mut self, statement: Pair<'_, Rule>, places: &FilePlaces<'_>) {
         match statement.as_rule() {
-            Rule::message => match DraftMessage::parse(statement, &mut self.warnings) {
-                Ok(Some(one)) => self.messages.push(one),
-                Ok(None) => self.has_independent_signals = true,
-                Err(one) => self.impossible.push(one),
-            },
+            Rule::message => {
+                let id = DraftMessage::raw_id(&statement);
+                match DraftMessage::parse(statement, places, &mut self.warnings) {
+                    Ok(Some(one)) => return self.messages.push(one),
+                    Ok(None) => self.has_independent_signals = true,
+                    Err(one) => self.impossible.push(one),
+                }
+                self.left_out.extend(id);
+            }
             Rule::message_transmitter => {
                 let mut parts = statement.into_inner();
-                let raw = parts.next().and_then(|id| raw_id(&id).ok());
+                let raw = parts.next().and_then(|id| raw_id(&id));
                 if let Some(raw) = raw {
                     let names = parts.filter_map(|part| node(part.as_str()));
                     self.senders.entry(raw).or_default().extend(names);
                 }
             }
-            Rule::signal_value_type | Rule::value_table_def | Rule::sg_mul_val => {
-                self.signals.add(statement);
+            Rule::signal_value_type | Rule::value_table_def | Rule::sg_mul_val | Rule::comment => {
+                self.signals.add(statement, places);
             }
-            _ => self.attributes.add(statement),
+            _ => self.attributes.add(statement, places),
+        }
+    }
+
+    /// Returns the database, with the statements about each message put together.
+    fn complete(self) -> MessageDatabase {
+        let Self {
+            messages,
+            impossible,
+            mut warnings,
+            has_independent_signals,
+            left_out,
+            attributes,
+            mut senders,
+            signals,
+        } = self;
+        signals.warn_of_unknown_signals(&messages, &left_out, &mut warnings);
+        let messages = messages.into_iter().map(|draft| {
+            let others = senders.remove(&draft.raw).unwrap_or_default();
+            draft.complete(&attributes, &signals, others, &mut warnings)
+        });
+        let messages: Vec<MessageDefinition> = messages.collect();
+        warn_of_doubles(&messages, &mut warnings);
+        warnings.sort_by_key(|warning| warning.line);
+        let rate = |name| attributes.whole(name).filter(|rate| *rate > 0);
+        MessageDatabase {
+            name: attributes.text("DBName").unwrap_or_default(),
+            bitrate: rate("Baudrate"),
+            data_bitrate: rate("BaudrateCANFD"),
+            messages,
+            impossible,
+            warnings,
+            has_independent_signals,
         }
     }
 }
 
 /// Returns the error at the place where the grammar stops.
-fn grammar_error(error: &can_dbc_pest::Error<Rule>, text: &str) -> DatabaseError {
-    let (line, column) = match error.line_col {
-        LineColLocation::Pos(place) | LineColLocation::Span(place, _) => place,
+fn grammar_error(
+    error: &can_dbc_pest::Error<Rule>,
+    places: &FilePlaces<'_>,
+    statement: &str,
+) -> DatabaseError {
+    let index = match error.location {
+        InputLocation::Pos(index) | InputLocation::Span((index, _)) => index,
     };
-    let at = text.lines().nth(line.saturating_sub(1)).unwrap_or("");
-    let rest: String = at.chars().skip(column.saturating_sub(1)).take(30).collect();
+    let (line, column) = places.at(index);
+    let rest = statement.get(index..).unwrap_or_default();
+    let rest = rest.split(['\n', '\r']).next().unwrap_or_default();
+    let rest: String = rest.chars().take(30).collect();
     let problem = match rest.trim().is_empty() {
         true => "the statement is not complete".to_owned(),
         false => format!("no statement of a DBC continues with `{}`", rest.trim_end()),
@@ -134,26 +180,10 @@ fn grammar_error(error: &can_dbc_pest::Error<Rule>, text: &str) -> DatabaseError
     }
 }
 
-/// Returns the error at the place of a part of a statement.
-fn error_at(pair: &Pair<'_, Rule>, problem: String) -> DatabaseError {
-    let (line, column) = pair.line_col();
-    DatabaseError {
-        line,
-        column,
-        problem,
-    }
-}
-
-/// Returns the ID as the file has it, with the flags in its highest bits.
-fn raw_id(pair: &Pair<'_, Rule>) -> Result<u32, DatabaseError> {
-    let problem = || {
-        format!(
-            "{} is not a valid ID: it has more than 32 bits",
-            pair.as_str()
-        )
-    };
-    let raw = pair.as_str().parse();
-    raw.map_err(|_| error_at(pair, problem()))
+/// Returns the ID as the file has it, with the flags in its highest bits; `None` if it has more
+/// than 32 bits.
+fn raw_id(pair: &Pair<'_, Rule>) -> Option<u32> {
+    pair.as_str().parse().ok()
 }
 
 /// Returns the name of a node; `None` for a name that represents none.

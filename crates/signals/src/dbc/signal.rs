@@ -1,15 +1,18 @@
 //! Signals: `SG_`, and the statements about signals.
 
 use super::attributes::{DbcAttributes, unquoted};
+use super::message::DraftMessage;
+use super::split::FilePlaces;
+use super::switches::{SwitchStatement, find_switches, without_root};
 use super::{node, raw_id};
 use crate::decimal::Decimal;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::message::DatabaseWarning;
 use crate::signal::{SignalDefinition, SignalKind, SignalPresence, ValueName};
 use alloc::borrow::ToOwned as _;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 use can_dbc_pest::{Pair, Rule};
 use core::ops::RangeInclusive;
@@ -19,7 +22,7 @@ pub(super) struct DraftSignal {
     pub(super) name: String,
     line: usize,
     /// `M`, `m3` or `m3M`; empty for a signal that each frame contains.
-    indicator: String,
+    pub(super) indicator: String,
     layout: FieldLayout,
     field: SignalField,
     is_signed: bool,
@@ -33,34 +36,44 @@ pub(super) struct DraftSignal {
 /// The ID of a message as the file has it, and the name of a signal.
 type SignalKey = (u32, String);
 
-/// The switch of a signal, and its values: `SG_MUL_VAL_`.
-#[derive(Clone)]
-struct SwitchStatement {
-    switch: String,
-    values: Vec<RangeInclusive<u64>>,
-}
-
-/// Statements about signals that are apart from their messages.
+/// Statements about signals that are apart from their messages. A statement replaces one before it
+/// about the same signal.
 #[derive(Default)]
 pub(super) struct SignalStatements {
     /// Signals that `SIG_VALTYPE_` makes floating-point numbers.
     floats: BTreeMap<SignalKey, ()>,
     value_names: BTreeMap<SignalKey, Vec<ValueName>>,
-    switches: BTreeMap<SignalKey, SwitchStatement>,
+    pub(super) switches: BTreeMap<SignalKey, SwitchStatement>,
+    comments: BTreeMap<SignalKey, String>,
+    message_comments: BTreeMap<u32, String>,
+    /// Each signal of such a statement other than a comment, with the line and the keyword.
+    places: BTreeMap<SignalKey, (usize, &'static str)>,
 }
 
 impl SignalStatements {
-    /// Adds a `SIG_VALTYPE_`, `VAL_` or `SG_MUL_VAL_`. A `VAL_` of an environment variable has no
-    /// ID, and is passed over.
-    pub(super) fn add(&mut self, statement: Pair<'_, Rule>) {
+    /// Adds a `SIG_VALTYPE_`, `VAL_`, `SG_MUL_VAL_` or `CM_`. A `VAL_` of an environment variable
+    /// has no ID, and is passed over.
+    pub(super) fn add(&mut self, statement: Pair<'_, Rule>, places: &FilePlaces<'_>) {
         let rule = statement.as_rule();
+        if rule == Rule::comment {
+            return statement
+                .into_inner()
+                .for_each(|part| self.add_comment(part));
+        }
+        let line = places.line(&statement);
         let mut parts = statement.into_inner().peekable();
         let id = parts.next_if(|part| part.as_rule() == Rule::message_id);
-        let id = id.and_then(|id| raw_id(&id).ok());
+        let id = id.and_then(|id| raw_id(&id));
         let (Some(id), Some(name)) = (id, parts.next()) else {
             return;
         };
         let key = (id, name.as_str().to_owned());
+        let keyword = match rule {
+            Rule::signal_value_type => "SIG_VALTYPE_",
+            Rule::value_table_def => "VAL_",
+            _ => "SG_MUL_VAL_",
+        };
+        self.places.entry(key.clone()).or_insert((line, keyword));
         match rule {
             Rule::signal_value_type => {
                 let is_float = |part: Pair<'_, Rule>| part.as_rule() != Rule::sig_val_integer;
@@ -81,6 +94,63 @@ impl SignalStatements {
             }
         }
     }
+
+    /// Adds a comment. One that names no signal is its message's.
+    fn add_comment(&mut self, part: Pair<'_, Rule>) {
+        let rule = part.as_rule();
+        let is_of_message = matches!(
+            rule,
+            Rule::comment_signal | Rule::comment_message | Rule::comment_message_implicit
+        );
+        let mut parts = part.into_inner();
+        let id = parts.next().filter(|_| is_of_message);
+        let Some(id) = id.and_then(|id| raw_id(&id)) else {
+            return;
+        };
+        match (parts.next(), parts.next()) {
+            (Some(signal), Some(comment)) => {
+                let key = (id, signal.as_str().to_owned());
+                self.comments.insert(key, comment_text(&comment));
+            }
+            (Some(comment), None) => {
+                self.message_comments.insert(id, comment_text(&comment));
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// Returns the comment of a message; empty if it has none.
+    pub(super) fn comment_of(&self, raw: u32) -> String {
+        self.message_comments.get(&raw).cloned().unwrap_or_default()
+    }
+
+    /// Adds a warning for each statement whose message or signal is not in the file.
+    pub(super) fn warn_of_unknown_signals(
+        &self,
+        messages: &[DraftMessage],
+        left_out: &BTreeSet<u32>,
+        warnings: &mut Vec<DatabaseWarning>,
+    ) {
+        let known: BTreeSet<(u32, &str)> = messages
+            .iter()
+            .flat_map(|message| message.all_names.iter().map(|name| (message.raw, &**name)))
+            .collect();
+        for ((raw, name), (line, keyword)) in &self.places {
+            if !known.contains(&(*raw, name)) && !left_out.contains(raw) {
+                warnings.push(DatabaseWarning {
+                    line: *line,
+                    problem: format!(
+                        "{keyword} of a signal that is not in the file: {name} of message {raw}"
+                    ),
+                });
+            }
+        }
+    }
+}
+
+/// Returns the text of a comment, in which a backslash precedes quotation marks.
+fn comment_text(comment: &Pair<'_, Rule>) -> String {
+    unquoted(comment.as_str()).replace("\\\"", "\"")
 }
 
 fn value_name(part: Pair<'_, Rule>) -> Option<ValueName> {
@@ -101,12 +171,13 @@ impl DraftSignal {
         statement: Pair<'_, Rule>,
         message: &str,
         len: usize,
+        places: &FilePlaces<'_>,
         warnings: &mut Vec<DatabaseWarning>,
     ) -> Option<Self> {
         let mut parts = BTreeMap::new();
         let mut receivers = Vec::new();
-        // The statement begins with the line break before it.
-        let mut line = statement.line_col().0;
+        // The statement begins with the line break before it: its name is on its line.
+        let mut line = 0;
         for part in statement.into_inner() {
             match part.as_rule() {
                 Rule::node_name => receivers.extend(node(part.as_str())),
@@ -116,7 +187,7 @@ impl DraftSignal {
                 }
                 rule => {
                     if rule == Rule::signal_name {
-                        line = part.line_col().0;
+                        line = places.line(&part);
                     }
                     parts.insert(rule, part.as_str());
                 }
@@ -136,10 +207,16 @@ impl DraftSignal {
         };
         // Without a size, it is one bit.
         let size = parts.get(&Rule::signal_size).copied().unwrap_or("1");
-        let (Ok(start), Ok(bits)) = (text(Rule::start_bit).parse(), size.parse()) else {
+        let (Ok(start), Ok(bits)) = (text(Rule::start_bit).parse(), size.parse::<u32>()) else {
             let place = text(Rule::start_bit);
             warn(format!(
                 "{place}|{size} is not a place in a payload; it is left out"
+            ));
+            return None;
+        };
+        let Ok(bits) = u8::try_from(bits) else {
+            warn(format!(
+                "{bits} bits: a signal has 1 to 64 bits; it is left out"
             ));
             return None;
         };
@@ -192,19 +269,10 @@ pub(super) fn resolve(
             problem: format!("signal {} of {message}: {problem}", draft.name),
         });
     };
-    let mut switches = Vec::new();
-    for draft in &drafts {
-        let own = statements.switches.get(&(raw, draft.name.clone()));
-        switches.push(match own {
-            Some(own) => Ok(Some(own.clone())),
-            None => by_indicator(draft, &drafts),
-        });
-    }
-    for (index, draft) in drafts.iter().enumerate() {
-        if let Err(problem) = leads_to_root(index, &drafts, &switches) {
-            warn(draft, format!("{problem}; it is left out"));
-            switches[index] = Err(problem);
-        }
+    let mut switches = find_switches(raw, &drafts, statements);
+    for (index, problem) in without_root(&drafts, &switches) {
+        warn(&drafts[index], format!("{problem}; it is left out"));
+        switches[index] = Err(problem);
     }
     // A signal whose switch is left out has been left out for the same reason.
     let mut new_index = BTreeMap::new();
@@ -241,8 +309,12 @@ pub(super) fn resolve(
                 format!("{bits} bits are not a float; it is taken as an integer"),
             );
         }
+        let timeouts = attributes.receive_timeouts(raw, &draft.name, &draft.receivers);
         signals.push(SignalDefinition {
             line: draft.line,
+            substitutes: attributes.substitutes(raw, &draft.name),
+            timeouts,
+            comment: statements.comments.get(&key).cloned().unwrap_or_default(),
             name: attributes
                 .long_signal(raw, &draft.name)
                 .unwrap_or(draft.name),
@@ -267,54 +339,4 @@ pub(super) fn resolve(
         });
     }
     signals
-}
-
-/// The switch of a signal, if it has one, or the reason why it is unknown.
-type SwitchResult = Result<Option<SwitchStatement>, String>;
-
-/// Returns the switch by the indicator of the `SG_`: the only signal marked `M` of the message.
-fn by_indicator(draft: &DraftSignal, drafts: &[DraftSignal]) -> SwitchResult {
-    let Some(number) = draft.indicator.strip_prefix('m') else {
-        return Ok(None);
-    };
-    let number = number.strip_suffix('M').unwrap_or(number);
-    let Ok(value) = number.parse::<u64>() else {
-        return Err("`m` without a value (`M` marks the switch itself)".to_owned());
-    };
-    let mut marked = drafts.iter().filter(|other| other.indicator == "M");
-    match (marked.next(), marked.next()) {
-        (Some(switch), None) => Ok(Some(SwitchStatement {
-            switch: switch.name.clone(),
-            values: Vec::from([value..=value]),
-        })),
-        (None, _) => Err("no signal of the message is its multiplexer switch (`M`)".to_owned()),
-        (Some(_), Some(_)) => Err(
-            "several signals are marked as multiplexer switch (`M`), and no SG_MUL_VAL_ names its own".to_owned(),
-        ),
-    }
-}
-
-/// Checks that the switches of a signal lead to a signal that each frame contains.
-fn leads_to_root(
-    index: usize,
-    drafts: &[DraftSignal],
-    switches: &[SwitchResult],
-) -> Result<(), String> {
-    let mut at = index;
-    for _ in 0..=drafts.len() {
-        let name = match &switches[at] {
-            Ok(None) => return Ok(()),
-            Ok(Some(own)) => &own.switch,
-            Err(problem) => return Err(problem.to_string()),
-        };
-        match drafts.iter().position(|draft| draft.name == *name) {
-            Some(switch) => at = switch,
-            None => {
-                return Err(format!(
-                    "its multiplexer switch {name} is not in the message"
-                ));
-            }
-        }
-    }
-    Err("its multiplexer switches depend on one another".to_owned())
 }
