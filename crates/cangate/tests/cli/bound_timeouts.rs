@@ -131,11 +131,6 @@ fn a_distance_without_a_bound_is_named() {
         "to = \"to_body\"",
         "to = \"to_body\"\npayload = { at = 0, value = \"55\" }",
     );
-    let by_signal = (
-        "timeouts-gateway.toml",
-        "to = \"to_body\"",
-        "to = \"to_body\"\nmessage = \"EngineData\"\nwhen = \"Speed > 5\"",
-    );
     let sporadic = (
         "timeouts.toml",
         "jitter = \"1ms\"",
@@ -144,7 +139,6 @@ fn a_distance_without_a_bound_is_named() {
     for (change, words) in [
         (limited, "route dash has a rate limit"),
         (by_payload, "route dash takes frames by their payload"),
-        (by_signal, "route dash takes frames by their payload"),
         (sporadic, "no bound: it is not periodic"),
     ] {
         let (status, out, err) = bound(&[longer, change], &THROUGH);
