@@ -163,6 +163,44 @@ fn a_distance_without_a_bound_is_named() {
     assert!(status == 3 && out.contains("--gateway FILE"), "{out}");
 }
 
+/// The source of a made message is silent in normal operation if its timeout is shorter than the
+/// longest distance of the frames that reach the port.
+#[test]
+fn sources_of_made_messages_have_timeouts() {
+    let longer = ("timeouts-body.dbc", "Speed 22;", "Speed 23;");
+    let port = |timeout: &str| {
+        format!(
+            "[ports.made]\nkind = \"messages\"\ndatabase = \"body\"\n[ports.made.make.Lights]\nevery = \"100ms\"\n\
+             signals.Beam = {{ from = \"drive.EngineData.Speed\", overflow = \"saturate\", timeout = \"{timeout}\", \
+             silent = {{ substitute = 0 }} }}\n\n[[routes]]\nname = \"dash\""
+        )
+    };
+    let to_both = (
+        "timeouts-gateway.toml",
+        "\"to_body\"\n",
+        "[\"to_body\", \"made\"]\n",
+    );
+    // A period of 20 ms, 1 ms of jitter, a bound of 436 µs, a shortest frame of 108 bits, and the
+    // gateway's 100 µs: 21.32 ms.
+    for (timeout, status) in [("21320us", 3), ("21321us", 0)] {
+        let port = port(timeout);
+        let made = (
+            "timeouts-gateway.toml",
+            "[[routes]]\nname = \"dash\"",
+            port.as_str(),
+        );
+        let (found, out, err) = bound(&[longer, to_both, made], &THROUGH);
+        assert_eq!(found, status, "{out}\n{err}");
+        let words = "1A0 EngineData at the gateway";
+        assert_eq!(err.contains(words), status == 3, "{err}");
+        assert_eq!(
+            out.contains("message Lights, port made"),
+            status == 3,
+            "{out}"
+        );
+    }
+}
+
 #[test]
 fn mistakes_have_a_place() {
     for (from, to, words) in [
