@@ -1,7 +1,6 @@
 //! The conditions on which a route passes on every frame of a message.
 
-use super::routes::{SentCopy, SourceTimeout};
-use analysis::MessagePlace;
+use analysis::{FrameShape, MessagePlace};
 use frame::Nanos;
 use port::PortSpec;
 use port::composed::ComposedSettings;
@@ -16,6 +15,21 @@ pub(super) struct HopCondition {
     pub(super) drops: Option<&'static str>,
     /// The most frames in a row that may be lost before the route: beyond that, it drops more.
     pub(super) losses: Option<u32>,
+}
+
+/// The timeout of a signal from which a port of the gateway makes a message.
+#[derive(Clone)]
+pub(super) struct SourceTimeout {
+    /// The message that has the signal, on the bus from which the gateway receives it.
+    pub(super) place: MessagePlace,
+    /// The port that makes the message, and its name.
+    pub(super) made: String,
+    /// The timeout, ns.
+    pub(super) time: Nanos,
+    /// The condition on which each frame is passed on to the port.
+    pub(super) condition: HopCondition,
+    /// The longest time that the gateway takes to pass it on, ns.
+    pub(super) delay: Nanos,
 }
 
 /// Returns the condition of a route. `exact`: the payload is known, so that the route's conditions
@@ -72,13 +86,14 @@ pub(super) fn keep_all(actions: &mut [Action]) {
 pub(super) fn source_timeouts(
     port: &PortSpec,
     place: MessagePlace,
-    sent: &SentCopy,
+    shape: &FrameShape,
+    passed: HopCondition,
     delay: Nanos,
 ) -> Vec<SourceTimeout> {
     let Some(settings) = port.settings.downcast_ref::<ComposedSettings>() else {
         return Vec::new();
     };
-    let id = sent.shape.header().id().raw();
+    let id = shape.header().id().raw();
     let reads = |input: usize| {
         let input = settings.inputs.get(input);
         input.is_some_and(|input| id & input.mask == input.id & input.mask)
@@ -94,7 +109,7 @@ pub(super) fn source_timeouts(
             };
             let input = settings.inputs.get(assignment.source.message);
             let signal = input.and_then(|input| input.signals.get(assignment.source.signal));
-            let mut condition = sent.condition;
+            let mut condition = passed;
             if signal.is_some_and(|signal| !signal.presence.is_empty()) {
                 condition.drops = condition
                     .drops

@@ -1,6 +1,6 @@
 //! The messages of a set, followed through a gateway file to other buses.
 
-use super::passing::{HopCondition, condition, keep_all, source_timeouts};
+use super::passing::{HopCondition, SourceTimeout, condition, keep_all, source_timeouts};
 use super::{id, label};
 use analysis::set::{MessageSet, ReceiverTimeout};
 use analysis::{
@@ -44,21 +44,6 @@ pub(super) struct ConnectedSet {
     pub(super) sources: Vec<SourceTimeout>,
     /// Whether the messages were followed through a gateway.
     pub(super) has_gateway: bool,
-}
-
-/// The timeout of a signal from which a port of the gateway makes a message.
-#[derive(Clone)]
-pub(super) struct SourceTimeout {
-    /// The message that has the signal, on the bus from which the gateway receives it.
-    pub(super) place: MessagePlace,
-    /// The port that makes the message, and its name.
-    pub(super) made: String,
-    /// The timeout, ns.
-    pub(super) time: Nanos,
-    /// The condition on which each frame is passed on to the port.
-    pub(super) condition: HopCondition,
-    /// The longest time that the gateway takes to pass it on, ns.
-    pub(super) delay: Nanos,
 }
 
 /// The number of frames that a port of the gateway can hold, in buffers and queue.
@@ -151,7 +136,8 @@ pub(super) fn connect(
                 let route = route.map_or_else(String::new, |route| route.name.clone());
                 let Some(to) = to else {
                     if let Some(spec) = config.ports.get(usize::from(sent.to.0)) {
-                        let found = source_timeouts(spec, place, &sent, delay);
+                        let found =
+                            source_timeouts(spec, place, &sent.shape, sent.condition, delay);
                         all.sources.extend(found);
                     }
                     continue;
@@ -297,14 +283,14 @@ fn add(
 }
 
 /// A copy that a route sends.
-pub(super) struct SentCopy {
+struct SentCopy {
     route: RouteId,
     to: PortId,
-    pub(super) shape: FrameShape,
+    shape: FrameShape,
     /// Whether the route changes nothing.
     unchanged: bool,
     /// The condition on which the route passes on every frame.
-    pub(super) condition: HopCondition,
+    condition: HopCondition,
 }
 
 /// The routing table, and one that takes all frames that the first may take.

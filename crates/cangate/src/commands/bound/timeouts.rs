@@ -1,7 +1,7 @@
 //! The timeouts of receivers, compared with the longest distance between two receptions.
 
-use super::passing::HopCondition;
-use super::routes::{ConnectedSet, SourceTimeout};
+use super::passing::{HopCondition, SourceTimeout};
+use super::routes::ConnectedSet;
 use super::words::micros;
 use super::{MISSED, NAMED, id};
 use analysis::{Message, MessagePlace, NetworkFound};
