@@ -208,7 +208,11 @@ impl ImagePlan {
 mod tests {
     use super::*;
     use alloc::vec;
-    use route::{Crc8, Crc8Profile, PortId, Route};
+    use route::parts::{
+        BitMeaning, ByteOrder, FieldLayout, FieldSource, FieldTest, FieldWrite, LinearMap,
+        OutOfRange, RangePolicy, SignalField,
+    };
+    use route::{Crc8, Crc8Profile, PortId, Route, SignalCondition, WriteSignals};
 
     fn plan() -> ImagePlan {
         let mut route = Route::new("there", vec![PortId(0)], vec![PortId(1)]);
@@ -224,6 +228,7 @@ mod tests {
             }
             .into(),
         );
+        with_signals(&mut route);
         ImagePlan {
             ports: vec![],
             routes: Routes {
@@ -231,6 +236,35 @@ mod tests {
                 ..Routes::default()
             },
         }
+    }
+
+    /// Adds a condition on a signal and an assignment, with numbers as large as they can be.
+    fn with_signals(route: &mut Route) {
+        let layout = FieldLayout {
+            start: 7,
+            bits: 64,
+            order: ByteOrder::Motorola,
+        };
+        let field = SignalField::new(layout, 8).unwrap();
+        let range = (1 << 63, u64::MAX >> 1);
+        let test = FieldTest::new(field, BitMeaning::Signed, range, true).unwrap();
+        route.matching.when = Some(SignalCondition {
+            text: "Signal != 0".into(),
+            alternatives: vec![vec![test]],
+        });
+        let source = FieldSource::Signal {
+            from: field,
+            is_signed: true,
+            map: LinearMap {
+                factor: i64::MIN,
+                offset: i64::MAX,
+                divisor: u64::MAX,
+            },
+            range: RangePolicy::of_field(&field, BitMeaning::Unsigned, OutOfRange::Saturate),
+        };
+        let writes = vec![FieldWrite { to: field, source }];
+        let text = "{ Signal = { from = 'Signal' } }".into();
+        route.actions.push(WriteSignals { text, writes }.into());
     }
 
     /// Returns a file that contains the slot at some offset.

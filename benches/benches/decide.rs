@@ -41,5 +41,23 @@ fn decide(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, decide);
+fn condition(c: &mut Criterion) {
+    let mut group = c.benchmark_group("condition");
+    for (name, bench) in cases::condition::benches() {
+        let Bench {
+            table,
+            mut memory,
+            mut sink,
+            fixed,
+            ..
+        } = bench;
+        group.bench_function(name, |b| {
+            b.iter(|| table.decide(&mut memory, ARRIVAL, black_box(&fixed).view(), &mut sink));
+        });
+        assert!(sink.taken == sink.forwarded && sink.stopped == 0);
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decide, condition);
 criterion_main!(benches);

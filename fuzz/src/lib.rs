@@ -23,6 +23,7 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
+    targets::arxml::TARGET,
     targets::bus_operations::TARGET,
     targets::cangw::TARGET,
     targets::chardev_area::TARGET,
@@ -30,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     targets::control::TARGET,
     targets::controller::TARGET,
     targets::dbc::TARGET,
+    targets::kcd::TARGET,
     targets::log_formats::TARGET,
     targets::log_packed::TARGET,
     targets::log_text::TARGET,
@@ -37,8 +39,10 @@ pub const TARGETS: &[Target] = &[
     targets::matrix::TARGET,
     targets::monitor::TARGET,
     targets::protection::TARGET,
+    targets::network::TARGET,
     targets::ring_block::TARGET,
     targets::shm_rings::TARGET,
+    targets::sym::TARGET,
     targets::vcontroller::TARGET,
     targets::virtio_rings::TARGET,
     targets::wire::TARGET,

@@ -82,20 +82,27 @@ impl SystemProgram {
 
 /// Packages of Python for comparisons, with their versions: newer ones may read and write
 /// differently.
-const PYTHON_PACKAGES: [&str; 6] = [
+///
+/// python-can needs pyserial for slcan, and msgpack for its multicast.
+const PYTHON_PACKAGES: [&str; 9] = [
     "python-can==4.6.1",
     "cantools==45.1.0",
     "asammdf==8.8.28",
     "autosar-e2e==1.0.0",
     "duckdb==2.0.1",
     "pyarrow==26.0.1",
+    "pyserial==3.5",
+    "msgpack==1.2.4",
+    "can-cannelloni==0.1.0",
 ];
 
 /// The modules of these packages, as Python imports them.
-const PYTHON_MODULES: &str = "import can, cantools, asammdf, e2e, duckdb, pyarrow";
+const PYTHON_MODULES: &str =
+    "import can, cantools, asammdf, e2e, duckdb, pyarrow, serial, msgpack, can_cannelloni";
 
 /// Their names in messages.
-const PYTHON_TITLE: &str = "python-can, cantools, asammdf, autosar-e2e, duckdb and pyarrow";
+const PYTHON_TITLE: &str = "python-can, cantools, asammdf, autosar-e2e, duckdb, pyarrow, pyserial, msgpack and \
+                            can-cannelloni";
 
 /// The folder that they are installed in: a folder of its own, so that the user's Python is not
 /// changed.

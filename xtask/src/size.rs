@@ -24,12 +24,13 @@ struct BuildVariant {
     bytes: u64,
 }
 
-/// Limits from issue 27: what a gateway on a small device may need.
+/// Limits from issue 27: what a gateway on a small device may need. Of the packages with all
+/// features, one more is `cangate-net`.
 const VARIANTS: [BuildVariant; 2] = [
     BuildVariant {
         name: "all features",
         features: &[],
-        packages: 165,
+        packages: 166,
         bytes: 11_000_000,
     },
     BuildVariant {

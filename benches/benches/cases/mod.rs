@@ -3,6 +3,8 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
+pub mod condition;
+
 use frame::{CanId, Frame};
 use route::*;
 

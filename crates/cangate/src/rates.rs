@@ -1,7 +1,7 @@
 //! The rates of a gateway's counters: the difference between two readings.
 
 use crate::counters;
-use engine::{CounterDefinition, CounterRole, PortCount, RouteCount, WireCounters};
+use engine::{CounterDefinition, CounterRole, PortCount, RouteCount};
 use gateway::{GatewayStats, InterfaceRow, KernelRow};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -210,12 +210,12 @@ fn load(before: &GatewayStats, now: &GatewayStats, port: &str, over: Duration) -
     let (then, row) = (find(before)?, find(now)?);
     let nominal = f64::from(row.bitrate?);
     let data = row.data_bitrate.map_or(nominal, f64::from);
-    let bits = |part: fn(&WireCounters) -> u64| {
-        let count = |stats: &GatewayStats| stats.process.port(port).map(|port| part(&port.wire));
+    let bits = |part: fn(&PortCount) -> u64| {
+        let count = |stats: &GatewayStats| stats.process.port(port).map(part);
         rate(count(before), count(now), over)
     };
-    let own = bits(|wire| wire.received_bits + wire.sent_bits)
-        .zip(bits(|wire| wire.received_data_bits + wire.sent_data_bits))
+    let own = bits(|port| port.rx.bits + port.tx.bits)
+        .zip(bits(|port| port.rx.data_bits + port.tx.data_bits))
         .map(|(slow, fast)| slow / nominal + fast / data);
     let of_interface = |part: fn(&InterfaceRow) -> Option<u64>| rate(part(&then), part(&row), over);
     let frames = of_interface(|row| Some(row.received? + row.sent?));

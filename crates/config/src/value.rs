@@ -149,13 +149,34 @@ impl<'t> TomlValue<'t> {
         }
     }
 
-    /// Returns the text of a number with a point or an exponent, from which it can be read exactly;
-    /// reports nothing if the value is not one.
+    /// Returns the decimal digits of an integer or of a number with a point, without `_`; reports
+    /// nothing if the value is neither.
     #[must_use]
-    pub fn as_float_text(&self) -> Option<&'t str> {
+    pub fn as_decimal(&self) -> Option<&'t str> {
         match self.inner {
+            DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str()),
             DeValue::Float(number) => Some(number.as_str()),
             _ => None,
+        }
+    }
+
+    /// Returns the place of a part of a string, which is given as a range of the string's bytes.
+    /// This is the place of the whole string if it contains escapes or line breaks, or if the value
+    /// is not a string.
+    #[must_use]
+    pub fn part(&self, bytes: Range<usize>) -> Range<usize> {
+        // Between one or three quotes at each end.
+        let quotes = self.as_str().and_then(|text| match self.span.len() {
+            written if written == text.len() + 2 => Some(1),
+            written if written == text.len() + 6 => Some(3),
+            _ => None,
+        });
+        match quotes {
+            Some(quotes) => {
+                let start = self.span.start + quotes;
+                start + bytes.start..start + bytes.end
+            }
+            None => self.span(),
         }
     }
 

@@ -101,7 +101,6 @@ impl<T: Transmit> DecisionSink for DecisionBatch<'_, T> {
                 port.touched = true;
                 route.copies.accepted += 1;
                 port.copies.accepted += 1;
-                port.wire.send(copy.frame.header());
             }
             Err(TransmitRefusal::Full) => {
                 self.marks.mark(Fate::Refused);

@@ -6,7 +6,7 @@ use crate::fate::{Fate, Fates, Stops, Verifications};
 use crate::report::{RxCounters, TxCounters};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use frame::{Header, Nanos, wire};
+use frame::Nanos;
 use serde::{Deserialize, Serialize};
 
 counters! {
@@ -69,70 +69,6 @@ impl CopyCounters {
     #[must_use]
     pub fn undeliverable(&self) -> u128 {
         u128::from(self.down) + u128::from(self.unsupported)
-    }
-}
-
-counters! {
-    /// Bits of a port's frames on the wire, without the stuff bits that depend on their contents:
-    /// a lower bound of the time for which they occupy the bus. XL frames and error frames have
-    /// none.
-    WireCounters {
-        /// Bits of the frames received, at the nominal bit rate.
-        received_bits;
-        /// Bits of the frames received, at the data bit rate.
-        received_data_bits;
-        /// Bits of the copies that the port took, at the nominal bit rate.
-        sent_bits;
-        /// Bits of the copies that the port took, at the data bit rate.
-        sent_data_bits;
-    }
-}
-
-impl WireCounters {
-    /// The definitions of these counters.
-    pub const DEFINITIONS: &'static [CounterDefinition] = &[
-        CounterDefinition::new(Other, "")
-            .metric("cangate_port_received_bits")
-            .at(
-                "wire.received_bits",
-                "Bits of the frames received, at the nominal bit rate, without stuff bits.",
-                |port| port.wire.received_bits,
-            ),
-        CounterDefinition::new(Other, "")
-            .metric("cangate_port_received_data_bits")
-            .at(
-                "wire.received_data_bits",
-                "Bits of the FD frames received, at the data bit rate, without stuff bits.",
-                |port| port.wire.received_data_bits,
-            ),
-        CounterDefinition::new(Other, "")
-            .metric("cangate_port_sent_bits")
-            .at(
-                "wire.sent_bits",
-                "Bits of the frames that the port took, at the nominal bit rate, without stuff bits.",
-                |port| port.wire.sent_bits,
-            ),
-        CounterDefinition::new(Other, "")
-            .metric("cangate_port_sent_data_bits")
-            .at(
-                "wire.sent_data_bits",
-                "Bits of the FD frames that the port took, at the data bit rate, without stuff bits.",
-                |port| port.wire.sent_data_bits,
-            ),
-    ];
-
-    #[inline]
-    pub(crate) const fn receive(&mut self, header: &Header) {
-        let bits = wire::unstuffed(header);
-        self.received_bits += bits.nominal as u64;
-        self.received_data_bits += bits.data as u64;
-    }
-
-    #[inline]
-    pub(crate) const fn send(&mut self, header: &Header) {
-        let bits = wire::unstuffed(header);
-        self.sent_bits += bits.nominal as u64;
-        self.sent_data_bits += bits.data as u64;
     }
 }
 
@@ -208,9 +144,6 @@ pub struct PortCount {
     pub copies: CopyCounters,
     /// The fates of the copies that it accepted.
     pub tx: TxCounters,
-    /// The bits of its frames on the wire.
-    #[serde(default)]
-    pub wire: WireCounters,
 }
 
 impl PortCount {
@@ -223,12 +156,11 @@ impl PortCount {
         });
 
     /// Returns the definitions of all counters of a port: of the frames received, of the copies
-    /// offered, of the transmitting half, of the receiving half, of the bits on the wire.
+    /// offered, of the transmitting half, of the receiving half.
     pub fn definitions() -> impl Iterator<Item = &'static CounterDefinition> {
         let copies = CopyCounters::DEFINITIONS;
         let halves = [TxCounters::DEFINITIONS, RxCounters::DEFINITIONS];
         let rest = copies.iter().chain(halves.into_iter().flatten());
-        let rest = rest.chain(WireCounters::DEFINITIONS);
         core::iter::once(&Self::RECEIVED).chain(rest)
     }
 
@@ -251,7 +183,6 @@ impl PortCount {
         self.rx.add(&other.rx);
         self.copies.add(&other.copies);
         self.tx.add(&other.tx);
-        self.wire.add(&other.wire);
     }
 }
 

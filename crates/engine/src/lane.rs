@@ -1,6 +1,6 @@
 //! A port inside the engine: its two halves, each with its counters.
 
-use crate::counters::{CopyCounters, PortCount, PortState, WireCounters};
+use crate::counters::{CopyCounters, PortCount, PortState};
 use crate::error::PortError;
 use crate::fate::Fates;
 use crate::half::{Receive, Transmit};
@@ -39,7 +39,6 @@ pub(crate) struct CountedReceiver<R> {
     /// The state before the port failed.
     pub(crate) before: PortState,
     pub(crate) received: u64,
-    pub(crate) wire: WireCounters,
     pub(crate) reported: u64,
     pub(crate) fates: Fates,
     /// The caller knows that there is nothing to receive: the next step skips this half.
@@ -64,7 +63,6 @@ pub(crate) struct CountedTransmitter<T> {
     /// Frames that waited after its last flush.
     pub(crate) held: usize,
     pub(crate) copies: CopyCounters,
-    pub(crate) wire: WireCounters,
     pub(crate) failure: Option<Arc<str>>,
     /// The failure was reported as an event.
     pub(crate) announced: bool,
@@ -98,7 +96,6 @@ impl<R: Receive, T: Transmit> PortHalves<R, T> {
                 state: PortState::Up,
                 before: PortState::Up,
                 received: 0,
-                wire: WireCounters::default(),
                 reported: 0,
                 fates: Fates::default(),
                 skip: false,
@@ -112,7 +109,6 @@ impl<R: Receive, T: Transmit> PortHalves<R, T> {
                 touched: false,
                 held: 0,
                 copies: CopyCounters::default(),
-                wire: WireCounters::default(),
                 failure: None,
                 announced: false,
                 retry_at: None,
@@ -206,9 +202,7 @@ pub(crate) fn count_port<R: Receive, T: Transmit>(
         rx: rx.half.counters().minus(&rx.base),
         copies: tx.copies,
         tx: tx.counters(),
-        wire: rx.wire,
     };
-    count.wire.add(&tx.wire);
     count.add(&tx.past);
     count
 }

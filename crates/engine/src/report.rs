@@ -74,6 +74,32 @@ counters! {
         /// among the frames received.
         local [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_local_frames");
+        /// Bits of the frames received on a Linux interface, at the nominal bit rate, without the
+        /// stuff bits that depend on their contents.
+        bits [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_received_bits");
+        /// Bits of the frames received, at the data bit rate: of FD frames with BRS.
+        data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_received_data_bits");
+        /// Numbered datagrams that did not arrive within a second, or before 64 newer ones. Each
+        /// had at least one frame.
+        missing [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Lost, "datagrams lost on the network")
+                .column("missing")
+                .metric("cangate_port_missing_datagrams");
+        /// Numbered datagrams that arrived again and were left out.
+        repeated [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_repeated_datagrams");
+        /// Numbered datagrams that arrived after newer ones. Their frames were handed over in the
+        /// order of arrival.
+        overtaken [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_overtaken_datagrams");
+        /// Connections and datagrams that were refused: the sender is not in `allow`, there were
+        /// too many clients, or the client asked for a bus that there is not.
+        denied [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "")
+                .column("denied")
+                .metric("cangate_port_denied_senders");
     }
 }
 
@@ -110,6 +136,19 @@ counters! {
         /// Number of times that the other side had no room (ENOBUFS, a full ring) and the frame was
         /// kept.
         stalled = CounterDefinition::new(Other, "").metric("cangate_port_stalls");
+        /// Bits of the frames that a port on a Linux interface took to send, at the nominal bit
+        /// rate, without the stuff bits that depend on their contents.
+        bits [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_sent_bits");
+        /// Bits of the frames taken to send, at the data bit rate: of FD frames with BRS.
+        data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_sent_data_bits");
+        /// Copies that one of several clients did not get, because it did not read them in time or
+        /// left. A frame counts as sent when it was handed to the first client.
+        missed [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "")
+                .column("missed by clients")
+                .metric("cangate_port_missed_copies");
     }
 }
 

@@ -105,7 +105,6 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let CountedReceiver {
             half,
             received,
-            wire,
             fates,
             ..
         } = source;
@@ -123,7 +122,6 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         };
         let result = half.receive(now, budget, &mut |came| {
             *received += 1;
-            wire.receive(came.frame.header());
             batch.token = came.token;
             batch.stamp = came.stamp;
             batch.marks = FateSet::default();

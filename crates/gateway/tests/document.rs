@@ -159,6 +159,9 @@ fn defaults_that_are_values_are_the_defaults() {
             "log" => "read = 'a'\nwrite = 'b'",
             "virtio" => "socket = 'a'\ncontroller = 'c'",
             "shm" => "socket = 'a'",
+            "slcan" | "socketcand" => "listen = 1",
+            "ieee1722" => "connect = 'h:1'",
+            "cannelloni" => "transport = 'tcp'\nlisten = 1",
             _ => "",
         };
         let read = |line: &str| {

@@ -155,7 +155,7 @@ fn kinds_of_ports() {
     for (word, kind) in [
         ("vcan", "socketcan"),
         ("SocketCAN", "socketcan"),
-        ("slcan", "socketcan"),
+        ("udp_multicast", "multicast"),
         ("virtual", "bus"),
         ("candump", "log"),
     ] {

@@ -1,7 +1,7 @@
 //! Options and operations that any socket has.
 
 use crate::Errno;
-use crate::option::set;
+use crate::option::{get, set};
 use std::os::fd::AsFd;
 
 /// `SO_PREFER_BUSY_POLL` (`uapi/asm-generic/socket.h`, Linux 5.11).
@@ -24,6 +24,18 @@ pub fn read(from: impl AsFd, into: &mut [u8]) -> Result<usize, Errno> {
 /// The pending error, or the error of getsockopt(2).
 pub fn take_error(socket: impl AsFd) -> Result<(), Errno> {
     rustix::net::sockopt::socket_error(socket)?
+}
+
+/// Returns the number of datagrams that found no room in the socket's receive buffer, modulo 2^32
+/// (`SO_MEMINFO`, `SK_MEMINFO_DROPS` of `uapi/linux/sock_diag.h`; Linux 4.12).
+///
+/// # Errors
+/// The error of getsockopt(2).
+pub fn dropped(socket: impl AsFd) -> Result<u32, Errno> {
+    const DROPS: usize = 8;
+    let mut all = [0_u32; DROPS + 1];
+    get(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut all)?;
+    Ok(all[DROPS])
 }
 
 /// Sets the mark (`SO_MARK`) of everything that is sent from now on; classic BPF programs recognize

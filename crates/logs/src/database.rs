@@ -67,11 +67,11 @@ impl Database {
     #[must_use]
     pub const fn cure(self) -> &'static str {
         match self {
-            Self::Arxml | Self::Kcd | Self::Fibex | Self::Sym => {
+            Self::Fibex => {
                 "convert it to DBC with another program, such as canmatrix's canconvert, and give it to \
-                 `cangate bound --from-dbc`"
+                 `cangate decode --database` or `cangate bound --from-dbc`"
             }
-            Self::Dbc => {
+            Self::Arxml | Self::Kcd | Self::Sym | Self::Dbc => {
                 "`cangate decode --database` and `cangate bound --from-dbc` read it; give a recording here"
             }
         }

@@ -4,6 +4,7 @@
 #define CANGATE_CHANGE_H
 
 #include "frame.h"
+#include "signal.h"
 
 /* A frame while it is changed; its data lie in the skb. */
 struct work {
@@ -232,7 +233,13 @@ GLOBAL int change(struct __sk_buff *skb, u32 number)
 		if (!op)
 			break;
 		u32 kind = op->kind;
-		if (kind == OP_MODIFY) {
+		u32 there = work.len < work.room ? work.len : work.room;
+		if (there < op->need)
+			return STOP_ABSENT;
+		if (HAS_WRITES && kind == OP_WRITE) {
+			if (!write_signal(skb, key))
+				return STOP_RANGE;
+		} else if (kind == OP_MODIFY) {
 			frame = frame_at(skb, 0, CC_SIZE);
 			if (!frame)
 				break;

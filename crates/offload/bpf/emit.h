@@ -88,6 +88,10 @@ GLOBAL int emit(struct __sk_buff *skb, u32 number, u32 to)
 			if (to & TO_FIRST) {
 				if (stop == STOP_LONG)
 					count->stopped[STOP_LONG]++;
+				else if (stop == STOP_ABSENT)
+					count->stopped[STOP_ABSENT]++;
+				else if (stop == STOP_RANGE)
+					count->stopped[STOP_RANGE]++;
 				else
 					count->stopped[STOP_ID]++;
 			}

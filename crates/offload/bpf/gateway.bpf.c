@@ -11,6 +11,7 @@
 #include "table.h"
 #include "frame.h"
 #include "limit.h"
+#include "signal.h"
 #include "change.h"
 #include "emit.h"
 
@@ -72,6 +73,12 @@ GLOBAL int find_only(u32 always, u32 first, u32 count, u32 raw)
 	return several ? SEVERAL : only;
 }
 
+INLINE int has_condition(struct __sk_buff *skb, const struct pattern *pattern)
+{
+	u32 condition = pattern->condition;
+	return !HAS_CONDITIONS || !condition || holds(skb, condition - 1);
+}
+
 GLOBAL int has_pattern(struct __sk_buff *skb, u32 number)
 {
 	struct pattern *pattern = lookup(&patterns, &number);
@@ -87,7 +94,8 @@ GLOBAL int has_pattern(struct __sk_buff *skb, u32 number)
 		if (frame->id & RTR_FLAG)
 			there = 0;
 		return there >= pattern->len &&
-		       ((frame->data[0] ^ pattern->value[0]) & pattern->mask[0]) == 0;
+		       ((frame->data[0] ^ pattern->value[0]) & pattern->mask[0]) == 0 &&
+		       has_condition(skb, pattern);
 	}
 	frame = frame_at(skb, at, FD_SIZE);
 	if (!frame || there < pattern->len)
@@ -95,7 +103,7 @@ GLOBAL int has_pattern(struct __sk_buff *skb, u32 number)
 	u64 differs = 0;
 	for (int i = 0; i < 8; i++)
 		differs |= (frame->data[i] ^ pattern->value[i]) & pattern->mask[i];
-	return differs == 0;
+	return differs == 0 && has_condition(skb, pattern);
 }
 
 /* Sends all copies of a route but the last, and returns that one's destination. */

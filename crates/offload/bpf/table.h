@@ -16,6 +16,7 @@ enum {
 	MERGED = 32,	   /* routes that a frame meets in several lists together */
 	DESTINATIONS = 8, /* of one route */
 	OPS = 4,	   /* of one route, consecutive modifications being one */
+	TESTS = 8,	   /* of one condition on signals */
 };
 
 /* Set in a list's number where the rest is the only route; else an index into `rest`, 0: none. */
@@ -93,8 +94,33 @@ struct route {
 struct pattern {
 	u64 mask[8];
 	u64 value[8];
-	u32 len; /* bytes that must be there */
+	u32 len;       /* bytes that must be there */
+	u32 condition; /* index into conditions, plus 1; 0: none */
+};
+
+enum {
+	TEST_SWAP = 1, /* the word is big-endian */
+	TEST_LAST = 2, /* of its alternative */
+};
+
+/* A range of values of a signal: one word of data, shifted until nothing is above the signal, less
+ * `low`, is at most `span`. What is below the signal does not matter, because `span` has ones there.
+ * The bound of the other side is where the word wraps round, so that the values outside a range
+ * are a range, too; and so are numbers with a sign. */
+struct test {
+	u64 low;
+	u64 span;
+	u8 at; /* first byte of the word */
+	u8 shift;
+	u8 end; /* bytes that must be there */
+	u8 flags;
 	u32 pad;
+};
+
+struct condition {
+	u32 count;
+	u32 pad;
+	struct test test[TESTS];
 };
 
 /* Bits of a destination beside the number of its interface. */
@@ -104,11 +130,21 @@ struct pattern {
 #define TO_CLASSIC 0x10000000u	/* the port sends no FD frames, whatever its interface carries */
 #define TO_INDEX 0x0fffffffu
 
-enum { OP_MODIFY, OP_OFFSET, OP_MAP, OP_COPY, OP_CRC8, OP_XOR };
+enum { OP_MODIFY, OP_OFFSET, OP_MAP, OP_COPY, OP_CRC8, OP_XOR, OP_WRITE };
+
+enum {
+	WRITE_SWAP_FROM = 1, /* the word that is read is big-endian */
+	WRITE_SWAP_TO = 2,   /* the word that is written is big-endian */
+	WRITE_SIGNED = 4,    /* what is read has a sign */
+};
+
+/* What happens to a value out of range. */
+enum { OUTSIDE_SATURATE, OUTSIDE_DROP, OUTSIDE_SUBSTITUTE };
 
 struct op {
 	u32 kind;
-	u32 words; /* OP_MODIFY: words of data that change */
+	u16 words; /* OP_MODIFY: words of data that change */
+	u16 need;  /* bytes that must be there, or the frame is stopped */
 	union {
 		struct {
 			u32 id_and, id_xor;
@@ -134,6 +170,18 @@ struct op {
 			u32 table;   /* into crc_tables */
 			u8 bytes[16];
 		} sum;
+		/* signals::LinearMap: (factor * raw + offset) / divisor, nearest. crates/route has
+		 * checked that nothing overflows. */
+		struct {
+			s64 factor, offset;
+			u64 divisor, half;
+			s64 lowest, highest;
+			u64 substitute;
+			u64 mask; /* as many ones as the written signal has bits */
+			u8 from, up, down; /* first byte; shifts to the top, and from there down */
+			u8 to, shift;
+			u8 flags, outside;
+		} write;
 	};
 };
 
@@ -211,6 +259,7 @@ ARRAY(rest, u64, BPF_F_MMAPABLE);
 ARRAY(routes, struct route, BPF_F_MMAPABLE);
 ARRAY(destinations, u64, BPF_F_MMAPABLE);
 ARRAY(patterns, struct pattern, BPF_F_MMAPABLE);
+ARRAY(conditions, struct condition, BPF_F_MMAPABLE);
 ARRAY(ops, struct op, BPF_F_MMAPABLE);
 ARRAY(crc_tables, struct crc_table, BPF_F_MMAPABLE);
 ARRAY(sums, struct sum, BPF_F_MMAPABLE);
@@ -266,5 +315,7 @@ const volatile u8 NEVER = 0;
 const volatile u8 HAS_OPS = 1;
 const volatile u8 HAS_LIMITS = 1;
 const volatile u8 HAS_PATTERNS = 1;
+const volatile u8 HAS_CONDITIONS = 1;
+const volatile u8 HAS_WRITES = 1;
 
 #endif

@@ -4,7 +4,7 @@ use crate::opener::PortOpener;
 use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
 use config::{Diagnostics, KeySpec, TomlTable};
-use frame::Kind;
+use frame::{CanId, Kind};
 use signals::MessageDatabase;
 use std::any::Any;
 use std::cell::RefCell;
@@ -191,6 +191,17 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         FramePassage::Open
     }
 
+    /// Returns what the protocol of the other side cannot express.
+    fn peer_limits(&self) -> PeerLimits {
+        PeerLimits::default()
+    }
+
+    /// Returns the IDs of the messages that the port makes itself; `None` for a port whose frames
+    /// come from elsewhere.
+    fn made_ids(&self) -> Option<Vec<CanId>> {
+        None
+    }
+
     /// Returns whether its input comes to an end on its own, as a file's does.
     /// `cangate run --until-end` waits for such ports.
     fn input_ends(&self) -> bool {
@@ -264,6 +275,25 @@ pub enum FramePassage {
     No,
     /// The settings do not decide it.
     Open,
+}
+
+/// What the protocol of a port's other side can express, apart from kinds of frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeerLimits {
+    /// Remote frames.
+    pub remote: bool,
+    /// The time stamps of frames that leave.
+    pub stamps: bool,
+}
+
+/// Everything.
+impl Default for PeerLimits {
+    fn default() -> Self {
+        Self {
+            remote: true,
+            stamps: true,
+        }
+    }
 }
 
 impl FramePassage {

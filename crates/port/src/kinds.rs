@@ -240,7 +240,7 @@ mod tests {
     use crate::PortSpec;
     use config::{SourceText, TomlDocument};
 
-    const EACH: [&str; 9] = [
+    const EACH: [&str; 14] = [
         "socketcan",
         "bus",
         "log",
@@ -249,6 +249,11 @@ mod tests {
         "virtio",
         "shm",
         "messages",
+        "cannelloni",
+        "socketcand",
+        "slcan",
+        "multicast",
+        "ieee1722",
         "controller",
     ];
 

@@ -19,6 +19,11 @@
 //! | [`chardev`] | `chardev` | CAN controllers as character devices, by the driver `kmod/canchar` |
 //! | [`virtio`] | `virtio` | virtual machines, by the virtio CAN device over vhost-user |
 //! | [`shm`] | `shm` | memory that is shared with another machine or process |
+//! | [`cannelloni`] | `cannelloni` | tunnels to cannelloni, over UDP or TCP |
+//! | [`socketcand`] | `socketcand` | socketcand's protocol: a server for its clients, or a client |
+//! | [`slcan`] | `slcan` | slcan over TCP: a server for programs, or a client of an adapter |
+//! | [`ieee1722`] | `ieee1722` | streams of IEEE 1722 (AVTP) over UDP |
+//! | [`multicast`] | `multicast` | the multicast groups of python-can |
 //! | [`controllers`] | `virtio`; keyword `controller` | a controller that machines share |
 //!
 //! A kind is a [`PortKind`]: its keyword, and the parser of its [`PortSettings`] in `gateway.toml`.
@@ -39,6 +44,14 @@ mod keys;
 mod kind;
 mod kinds;
 mod messages;
+#[cfg(any(
+    feature = "cannelloni",
+    feature = "ieee1722",
+    feature = "multicast",
+    feature = "slcan",
+    feature = "socketcand"
+))]
+mod network;
 mod opener;
 mod pace;
 mod queueing;
@@ -47,7 +60,7 @@ mod wait;
 
 kinds::kinds! {
     "socketcan" by "socketcan" => socketcan::SocketCan,
-        not "can" "vcan" "vxcan" "slcan" "pcan" "kvaser" "ixxat" "vector" "canalystii" "gs_usb"
+        not "can" "vcan" "vxcan" "pcan" "kvaser" "ixxat" "vector" "canalystii" "gs_usb"
             "socket" "raw" "linux" "native" "interface" "socketcan_native";
     "bus" by "bus" => embedded::EmbeddedBus,
         not "virtual" "simulated" "sim" "embedded" "memory";
@@ -60,6 +73,11 @@ kinds::kinds! {
     "shm" by "shm" => shm::ShmPorts, not "ivshmem" "shared_memory" "shared-memory" "ring";
     "messages" by "messages" => composed::ComposedPorts,
         not "signals" "composed" "rest_bus" "restbus" "simulation";
+    "cannelloni" by "cannelloni" => cannelloni::CannelloniPorts, not "udp" "tunnel";
+    "socketcand" by "socketcand" => socketcand::SocketcandPorts, not "socketcan_daemon";
+    "slcan" by "slcan" => slcan::SlcanPorts, not "lawicel" "tcp";
+    "multicast" by "multicast" => multicast::MulticastPorts, not "udp_multicast";
+    "ieee1722" by "ieee1722" => ieee1722::AvtpPorts, not "1722" "avtp" "acf" "acf-can" "tsn";
     "controller" by "virtio" where target_pointer_width = "64", "64-bit"
         => controllers::SharedControllers;
 }
@@ -73,7 +91,7 @@ pub use faults::PortFaults;
 pub use keys::queue;
 pub use kind::{
     ComparableSettings, DatabasesByName, ExclusiveResource, FileOrStream, FramePassage,
-    LONGEST_NAME, LONGEST_QUEUE, PlacedPort, PortKind, PortSettings,
+    LONGEST_NAME, LONGEST_QUEUE, PeerLimits, PlacedPort, PortKind, PortSettings,
 };
 pub use kinds::{KnownKind, PortKinds};
 pub use messages::MessageSettings;

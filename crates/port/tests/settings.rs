@@ -257,6 +257,11 @@ fn an_empty_list_knows_no_kind() {
         "chardev",
         "virtio",
         "shm",
+        "cannelloni",
+        "socketcand",
+        "slcan",
+        "multicast",
+        "ieee1722",
         "controller",
     ];
     assert_eq!(standard, all);

@@ -28,6 +28,25 @@ impl SignalCondition {
         let mut alternatives = self.alternatives.iter();
         alternatives.any(|tests| tests.iter().all(|test| test.matches(payload)))
     }
+
+    /// Returns the least length of a payload for which the condition can hold, in bytes.
+    #[must_use]
+    pub fn least_length(&self) -> usize {
+        let of_tests = |tests: &Vec<FieldTest>| tests.iter().map(|test| test.field().end()).max();
+        let all = self.alternatives.iter().filter_map(of_tests);
+        all.min().unwrap_or(0)
+    }
+
+    /// Returns whether no payload meets both conditions.
+    #[must_use]
+    pub fn excludes(&self, other: &Self) -> bool {
+        let apart = |tests: &Vec<FieldTest>, others: &Vec<FieldTest>| {
+            let mut tests = tests.iter();
+            tests.any(|test| others.iter().any(|other| test.excludes(other)))
+        };
+        let mut alternatives = self.alternatives.iter();
+        alternatives.all(|tests| other.alternatives.iter().all(|others| apart(tests, others)))
+    }
 }
 
 /// A compiled [`SignalCondition`]: the tests of all alternatives in one list.

@@ -7,3 +7,7 @@ pub use crate::filter::blocks;
 pub use crate::match_key::{KeyClass, sort, sorts};
 #[cfg(feature = "config")]
 pub use crate::text::ids::{Wrong, filters as id_filters, raw_filter};
+pub use signals::{
+    BitMeaning, ByteOrder, FieldLayout, FieldSource, FieldTest, FieldWrite, LinearMap, OutOfRange,
+    RangePolicy, SignalField,
+};

@@ -39,6 +39,7 @@ fn no_frame_reaches_what_is_called_unreachable_and_no_doubling_is_missed() {
             route.hop_limit = None;
             if !conditions {
                 route.matching.payload.clear();
+                route.matching.when = None;
                 route.matching.len = None;
             }
         }
@@ -100,6 +101,7 @@ fn the_frame_that_is_named_is_sent_twice() {
         for route in &mut routes.routes {
             route.hop_limit = None;
             route.matching.payload.clear();
+            route.matching.when = None;
             route.matching.len = None;
             // Classic data frames only, so that the ID determines everything.
             route.matching.kinds = KindSet {

@@ -84,6 +84,12 @@ impl Decimal {
         self.mantissa == 0
     }
 
+    /// Returns whether the number is below 0.
+    #[must_use]
+    pub const fn is_negative(self) -> bool {
+        self.mantissa < 0
+    }
+
     /// Returns the product; `None` if it has too many digits.
     #[must_use]
     pub fn checked_mul(self, other: Self) -> Option<Self> {
@@ -105,6 +111,20 @@ impl Decimal {
             .scaled(exponent)?
             .checked_add(other.scaled(exponent)?)?;
         Some(Self::new(sum, exponent))
+    }
+
+    /// Compares exactly; `None` if that needs too many digits.
+    #[must_use]
+    pub fn checked_cmp(self, other: Self) -> Option<core::cmp::Ordering> {
+        let exponent = self.exponent.min(other.exponent);
+        let (a, b) = (self.scaled(exponent)?, other.scaled(exponent)?);
+        Some(a.cmp(&b))
+    }
+
+    /// Returns the number as an integer; `None` if it is not one, or has too many digits.
+    #[must_use]
+    pub fn to_i128(self) -> Option<i128> {
+        self.scaled(0)
     }
 
     /// Returns the mantissa for a smaller exponent.
@@ -359,6 +379,15 @@ mod tests {
         let long = decimal("12345678901234567890123456789");
         assert_eq!(long.checked_mul(long), None);
         assert_eq!(decimal("-1.5").to_f64(), -1.5);
+        assert_eq!(
+            decimal("5").checked_div(decimal("-0.16")),
+            Some(decimal("-31.25"))
+        );
+        assert_eq!(decimal("1").checked_div(decimal("3")), None);
+        assert_eq!(decimal("1").checked_div(Decimal::ZERO), None);
+        assert_eq!(decimal("-1.5e1").to_i128(), Some(-15));
+        assert_eq!(decimal("0.1").to_i128(), None);
+        assert_eq!(decimal("1e39").to_i128(), None);
     }
 
     proptest! {

@@ -23,7 +23,9 @@ pub(crate) fn warn_of_doubles(messages: &[MessageDefinition], warnings: &mut Vec
             });
         }
         ids.entry(message.id.raw()).or_insert(message);
-        if let Some(first) = names.get(&**name) {
+        // A range of IDs has one definition.
+        let first = names.get(&**name);
+        if let Some(first) = first.filter(|first| first.line != *line) {
             warnings.push(DatabaseWarning {
                 line: *line,
                 problem: format!("line {} has a message {name}, too", first.line),

@@ -33,6 +33,14 @@ impl FloatSize {
         }
     }
 
+    /// Returns the largest number that is not infinite.
+    pub(crate) fn largest(self) -> f64 {
+        match self {
+            Self::Single => f32::MAX.into(),
+            Self::Double => f64::MAX,
+        }
+    }
+
     /// Returns the bits of −∞ and +∞.
     pub(crate) fn infinities(self) -> (u64, u64) {
         match self {

@@ -118,6 +118,20 @@ impl MessageDefinition {
     }
 }
 
+impl MessageIndex<'_> {
+    /// Returns the part of an extended ID that is the same in all frames of its J1939 parameter
+    /// group, and a mask of the bits that belong to it.
+    #[must_use]
+    pub fn group(id: CanId) -> Option<(u32, u32)> {
+        let group = parameter_group(id)?;
+        let mask = match is_broadcast(group) {
+            true => 0x3_FFFF,
+            false => 0x3_FF00,
+        };
+        Some((group << 8, mask << 8))
+    }
+}
+
 /// Returns the parameter group number of an extended ID (SAE J1939-21, section 5.2): 18 bits, in
 /// which the low byte is 0 for groups that are sent to one destination.
 fn parameter_group(id: CanId) -> Option<u32> {

@@ -2,13 +2,13 @@
 //!
 //! * [`MessageDatabase`], [`MessageDefinition`], [`SignalDefinition`]: the contents of a database,
 //!   whatever its format.
-//! * [`dbc`]: reads a database from a DBC file (feature `dbc`).
+//! * [`read()`]: reads a database whose format it recognises: DBC (feature `dbc`), KCD (`kcd`),
+//!   ARXML (`arxml`), PEAK's symbol files (`sym`).
 //! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
 //! * [`FieldTest`], [`FieldWrite`]: a comparison of a signal with a range, and an assignment to it,
 //!   in integers only.
 //! * [`SignalDefinition::compare`], [`SignalDefinition::copy_of`]: comparisons and copies of
-//!   physical
-//!   values as tests and assignments of raw ones, exactly.
+//!   physical values as tests and assignments of raw ones, exactly.
 //! * [`Decimal`]: exact decimal numbers. Databases write factors and offsets as decimal text;
 //!   binary floating point would round them.
 //! * [`SignalScale`]: values as binary floating point, for many raw values of a signal.
@@ -36,30 +36,51 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 extern crate alloc;
-#[cfg(any(test, feature = "dbc"))]
+#[cfg(any(
+    test,
+    feature = "dbc",
+    feature = "kcd",
+    feature = "arxml",
+    feature = "sym"
+))]
 extern crate std;
 
+#[cfg(feature = "arxml")]
+pub mod arxml;
 mod check;
 mod compare;
 #[cfg(feature = "dbc")]
 pub mod dbc;
 mod decimal;
 mod decoded;
-#[cfg(feature = "dbc")]
+#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
+mod define;
+#[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
+mod define_signal;
+#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
 mod doubles;
+#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
+mod encoding;
 mod field;
 mod float;
 mod index;
+#[cfg(feature = "kcd")]
+pub mod kcd;
 mod message;
 mod quotient;
+mod read;
 mod rescale;
 mod scale;
 mod sending;
 mod signal;
 mod statements;
+#[cfg(feature = "sym")]
+pub mod sym;
 mod test;
 mod text;
 mod write;
+#[cfg(any(feature = "kcd", feature = "arxml"))]
+mod xml;
 
 pub use compare::{CompareError, CompareOperator, CompareReason, CompareResult};
 pub use decimal::{Decimal, DecimalError};
@@ -69,12 +90,14 @@ pub use index::{IndexedDatabase, MessageIndex};
 pub use message::{
     DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
 };
+pub use read::{DatabaseFormat, MAX_FILE, ReadError, read};
 pub use rescale::{AssignError, SignalCopy};
 pub use scale::SignalScale;
 pub use signal::{
     PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
 };
 pub use statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
+
 pub use test::{BitMeaning, FieldTest};
 pub use write::{
     FieldSource, FieldWrite, LinearMap, MAX_WRITES, OutOfRange, RangePolicy, WriteRefusal,

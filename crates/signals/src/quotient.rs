@@ -67,13 +67,11 @@ impl WholePart {
 impl Decimal {
     /// Returns the exact quotient; `None` if it has no decimal form of 38 digits, or the divisor is
     /// 0.
-    pub(crate) fn checked_div(self, divisor: Self) -> Option<Self> {
+    #[must_use]
+    pub fn checked_div(self, divisor: Self) -> Option<Self> {
         let (mut mantissa, mut exponent) = (self.mantissa(), self.exponent());
         let below = divisor.mantissa();
-        if below == 0 {
-            return None;
-        }
-        while mantissa % below != 0 {
+        while mantissa.checked_rem(below)? != 0 {
             mantissa = mantissa.checked_mul(10)?;
             exponent -= 1;
         }

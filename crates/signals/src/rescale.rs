@@ -3,7 +3,7 @@
 use crate::decimal::Decimal;
 use crate::float::FloatSize;
 use crate::quotient::WholePart;
-use crate::signal::{PhysicalValue, SignalDefinition, SignalKind};
+use crate::signal::{PhysicalValue, RawValue, SignalDefinition, SignalKind};
 use crate::{BitMeaning, FieldSource, LinearMap, OutOfRange, RangePolicy};
 
 /// The reason why a signal cannot be assigned.
@@ -99,7 +99,13 @@ impl SignalDefinition {
         };
         if let Some(size) = size {
             let raw = distance.checked_div(self.factor);
-            return Ok(size.nearest(raw.ok_or(AssignError::Digits)?));
+            let bits = size.nearest(raw.ok_or(AssignError::Digits)?);
+            if size.value(bits).is_finite() {
+                return Ok(bits);
+            }
+            let largest = self.physical(RawValue::Float(size.largest()));
+            let smallest = self.physical(RawValue::Float(-size.largest()));
+            return Err(AssignError::Outside(smallest, largest));
         }
         let (lowest, highest) = self.raw_limits();
         let values = |first, last| {

@@ -15,6 +15,8 @@ pub struct SubstituteValues {
     pub inactive: Option<Decimal>,
     /// The value after a timeout (`GenSigTimeoutValue`).
     pub timeout: Option<Decimal>,
+    /// The value by which a sender says that it has none (`INVALID-VALUE` of an ARXML).
+    pub invalid: Option<Decimal>,
 }
 
 /// The time after which a node regards a signal as lost.

@@ -100,6 +100,60 @@ impl FieldTest {
         (self.bits_of(self.low), self.bits_of(last))
     }
 
+    /// Returns the ranges of keys that pass, in order, at most two.
+    fn passing(&self) -> impl Iterator<Item = (u64, u64)> {
+        let last = self.low.wrapping_add(self.span);
+        let ranges = if self.is_negated {
+            let below = self.low.checked_sub(1).map(|end| (0, end));
+            let above = (last < self.field.mask()).then(|| (last + 1, self.field.mask()));
+            [below, above]
+        } else {
+            [Some((self.low, last)), None]
+        };
+        ranges.into_iter().flatten()
+    }
+
+    fn is_of_same_signal(&self, other: &Self) -> bool {
+        (self.field, self.meaning) == (other.field, other.meaning)
+    }
+
+    /// Returns whether both tests concern the same signal, and no value passes both.
+    #[must_use]
+    pub fn excludes(&self, other: &Self) -> bool {
+        let is_apart = |(first, last): (u64, u64)| {
+            let mut others = other.passing();
+            others.all(|(low, high)| last < low || high < first)
+        };
+        self.is_of_same_signal(other) && self.passing().all(is_apart)
+    }
+
+    /// Returns whether both tests concern the same signal, and each value that passes this one
+    /// passes the other one, too.
+    #[must_use]
+    pub fn implies(&self, other: &Self) -> bool {
+        let is_inside = |(first, last): (u64, u64)| {
+            let mut others = other.passing();
+            others.any(|(low, high)| low <= first && last <= high)
+        };
+        self.is_of_same_signal(other) && self.passing().all(is_inside)
+    }
+
+    /// Returns the test that passes the values that pass both; `None` if they concern different
+    /// signals, or if no single test does that.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Option<Self> {
+        if !self.is_of_same_signal(other) || self.is_negated || other.is_negated {
+            return None;
+        }
+        let low = self.low.max(other.low);
+        let last = (self.low + self.span).min(other.low + other.span);
+        Some(Self {
+            low,
+            span: last.checked_sub(low)?,
+            ..*self
+        })
+    }
+
     /// Returns the bits with this key.
     fn bits_of(&self, key: u64) -> u64 {
         let sign = sign_bit(&self.field);
@@ -147,6 +201,7 @@ fn key(field: &SignalField, meaning: BitMeaning, raw: u64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::{ByteOrder, FieldLayout};
+    use alloc::vec::Vec;
     use proptest::prelude::*;
 
     fn field(start: u16, bits: u8, order: ByteOrder) -> SignalField {
@@ -191,6 +246,34 @@ mod tests {
             let test = FieldTest::new(field, BitMeaning::Unsigned, (0, 9), is_negated).unwrap();
             assert!(!test.matches(&[0]));
             assert_eq!(test.matches(&[0, 5]), !is_negated);
+        }
+    }
+
+    #[test]
+    fn sets_of_values_are_compared() {
+        let field = field(0, 4, ByteOrder::Intel);
+        let all: Vec<FieldTest> = (0..16_u64)
+            .flat_map(|first| (first..16).map(move |last| (first, last)))
+            .flat_map(|range| [false, true].map(|negated| (range, negated)))
+            .filter_map(|(range, negated)| {
+                FieldTest::new(field, BitMeaning::Signed, range, negated)
+            })
+            .collect();
+        let passing = |test: &FieldTest| -> u16 {
+            (0..16)
+                .filter(|raw| test.matches(&[*raw]))
+                .fold(0, |all, raw| all | 1 << raw)
+        };
+        for a in &all {
+            for b in &all {
+                let (of_a, of_b) = (passing(a), passing(b));
+                assert_eq!(a.excludes(b), of_a & of_b == 0, "{a:?} {b:?}");
+                // A range that ends where a negated one begins can be in two parts of it.
+                assert!(!a.implies(b) || of_a & !of_b == 0, "{a:?} {b:?}");
+                if let Some(both) = a.and(b) {
+                    assert_eq!(passing(&both), of_a & of_b, "{a:?} {b:?}");
+                }
+            }
         }
     }
 

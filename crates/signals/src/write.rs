@@ -151,11 +151,14 @@ pub const MAX_WRITES: usize = 16;
 /// # Errors
 /// [`WriteRefusal`]; then nothing is written.
 pub fn write_fields(writes: &[FieldWrite], payload: &mut [u8]) -> Result<(), WriteRefusal> {
+    // An absent signal is the reason even if a value is out of range, whatever the order is.
+    let ends = writes.iter().take(MAX_WRITES);
+    let mut ends = ends.map(|write| write.to.end().max(write.source.end()));
+    if ends.any(|end| payload.len() < end) {
+        return Err(WriteRefusal::Absent);
+    }
     let mut bits = [0; MAX_WRITES];
     for (bits, write) in bits.iter_mut().zip(writes) {
-        if payload.len() < write.to.end() {
-            return Err(WriteRefusal::Absent);
-        }
         *bits = write.source.bits(payload)?;
     }
     for (bits, write) in bits.iter().zip(writes) {

@@ -418,6 +418,9 @@ fn a_float_is_compared_with_the_decimal_number_itself() {
             CompareResult::Never(_) => false,
         }
     };
+    let bits = |number: &str| signal.bits_of(number.parse().unwrap());
+    assert_eq!(bits("0.1"), Ok(0.1_f32.to_bits().into()));
+    assert!(matches!(bits("1e39"), Err(AssignError::Outside(..))));
     // The nearest float of 0.1 is above it.
     assert!(passes(Op::Greater, "0.1", 0.1));
     assert!(!passes(Op::LessOrEqual, "0.1", 0.1));

@@ -1,5 +1,6 @@
 //! The targets, one per file.
 
+pub mod arxml;
 pub mod bus_operations;
 pub mod cangw;
 pub mod chardev_area;
@@ -7,15 +8,18 @@ pub mod configuration;
 pub mod control;
 pub mod controller;
 pub mod dbc;
+pub mod kcd;
 pub mod log_formats;
 pub mod log_packed;
 pub mod log_text;
 pub mod mapped_page;
 pub mod matrix;
 pub mod monitor;
+pub mod network;
 pub mod protection;
 pub mod ring_block;
 pub mod shm_rings;
+pub mod sym;
 pub mod vcontroller;
 pub mod virtio_rings;
 pub mod wire;

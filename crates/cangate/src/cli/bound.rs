@@ -28,6 +28,8 @@ pub(crate) struct Bound {
     pub(crate) from_log: Option<PathBuf>,
     /// Print a message set from this DBC: its messages with their senders and cycle times.
     ///
+    /// The other formats of `cangate decode` are read, too.
+    ///
     /// A message whose period is not in the file becomes a comment that states what is missing.
     ///
     /// Example: cangate bound --from-dbc body.dbc > set.toml

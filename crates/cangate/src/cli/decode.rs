@@ -12,7 +12,10 @@ pub(crate) struct Decode {
     /// The formats are those of `cangate convert`.
     #[arg(value_name = "LOG", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The database of the messages, a DBC file; `IFACE=FILE` is for one interface of the log.
+    /// The database of the messages, a DBC or SYM file; `IFACE=FILE` is for one interface of the
+    /// log.
+    ///
+    /// Builds with the features `kcd` and `arxml` read these formats, too.
     #[arg(short, long = "database", value_name = "[IFACE=]FILE", required = true)]
     pub(crate) databases: Vec<DatabaseChoice>,
     #[arg(long, value_name = "FORMAT", value_parser = super::convert::format, help = super::convert::from_help("LOG"))]

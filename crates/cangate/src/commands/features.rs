@@ -25,6 +25,7 @@ macro_rules! features {
 }
 
 features! {
+    "arxml": [],
     "bound": ["bound"],
     "bpf": [],
     "capture": ["capture", "convert"],
@@ -32,6 +33,7 @@ features! {
     "decode": ["decode"],
     "demo": ["demo"],
     "io-uring": [],
+    "kcd": [],
     "man": ["man", "completions"],
     "parquet": [],
     "ping": ["ping"],
@@ -72,7 +74,19 @@ mod tests {
             .lines()
             .filter(|line| !line.starts_with(['#', ' ', ']']));
         let names = lines.filter_map(|line| Some(line.split_once(" = ")?.0));
-        let kinds = ["socketcan", "bus", "log", "direct", "chardev", "virtio"];
+        let kinds = [
+            "socketcan",
+            "bus",
+            "log",
+            "direct",
+            "chardev",
+            "virtio",
+            "cannelloni",
+            "socketcand",
+            "slcan",
+            "multicast",
+            "ieee1722",
+        ];
         let mut names: Vec<&str> = names
             .filter(|name| *name != "default" && !kinds.contains(name))
             .collect();

@@ -102,12 +102,9 @@ fn rates_in_words() {
 /// One process port on a classic or FD controller, one port of the kernel, at one moment.
 fn wired(bits: u64, data_bits: u64, frames: u64, data_bitrate: Option<u32>) -> GatewayStats {
     let mut stats = stats(1, 0, 0);
-    stats.process.ports[0].count.wire = WireCounters {
-        received_bits: bits / 2,
-        sent_bits: bits - bits / 2,
-        received_data_bits: data_bits,
-        sent_data_bits: 0,
-    };
+    let count = &mut stats.process.ports[0].count;
+    (count.rx.bits, count.tx.bits) = (bits / 2, bits - bits / 2);
+    count.rx.data_bits = data_bits;
     let interface = |port: &str, in_kernel| InterfaceRow {
         port: port.into(),
         in_kernel,

@@ -64,8 +64,8 @@ pub(crate) struct DrivenState {
     pending: VecDeque<Frame>,
 }
 
-/// Capacity of `pending`, which keeps error frames until a call can hand them over; further ones are
-/// only counted.
+/// Capacity of `pending`, which keeps error frames until a call can hand them over; others are only
+/// counted.
 const MAX_PENDING: usize = 16;
 
 /// Time after which the transmitting half services frames in flight, because the receiving half was

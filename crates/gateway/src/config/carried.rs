@@ -6,7 +6,7 @@ use port::{MessageSettings, PortSpec};
 use route::config::NamedDatabase;
 use route::{
     DecisionSink, ForwardedCopy, FrameArrival, IdFilter, IdSet, PortId, RouteId, RouteMode, Routes,
-    RoutingTable, StopReason,
+    RoutingTable, StopReason, TableMemory,
 };
 use signals::{MessageDefinition, MessageIndex};
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,7 +202,7 @@ impl GatewayConfig {
     pub fn carried(&self) -> Vec<CarriedMessages> {
         let mut all = vec![BTreeSet::new(); self.routes.routes.len()];
         let indices = self.indices();
-        for (_, message, routes) in self.taken() {
+        for (_, message, routes) in self.taken(false) {
             for route in routes {
                 if let Some(names) = all.get_mut(route) {
                     names.insert(named(message));
@@ -241,7 +241,7 @@ impl GatewayConfig {
     pub fn missed(&self) -> Vec<MissedMessage> {
         let mut missed: BTreeMap<(usize, NamedId), Option<MissedMessage>> = BTreeMap::new();
         let is_at = |port: &MessageSettings, node: &String| port.nodes.contains(node);
-        for (from, message, routes) in self.taken() {
+        for (from, message, routes) in self.taken(false) {
             let Some(source) = self.ports.get(usize::from(from.0)) else {
                 continue;
             };
@@ -302,30 +302,14 @@ impl GatewayConfig {
     }
 
     /// Returns each message of each port that has a database, and the indices of the routes that
-    /// take it.
-    fn taken(&self) -> Vec<(PortId, &MessageDefinition, Vec<usize>)> {
+    /// take it. `any_length`: as if the routes took frames of any length.
+    pub(super) fn taken(&self, any_length: bool) -> Vec<(PortId, &MessageDefinition, Vec<usize>)> {
         if self.databases.iter().all(Option::is_none) {
             return Vec::new();
         }
-        // The routes compiled each for itself: none ends the search, and none fails by its limit.
-        let mut routes = Routes {
-            mode: RouteMode::All,
-            ..self.routes.clone()
-        };
-        for route in &mut routes.routes {
-            route.drop = false;
-            route.to.clone_from(&route.from);
-            route.allow_same_port = true;
-            route.actions.clear();
-            route.limit = None;
-            route.matching.payload.clear();
-            route.matching.when = None;
-        }
-        let Ok(table) = RoutingTable::compile(&routes, self.ports.len()) else {
+        let Some(mut finder) = RouteFinder::new(self, any_length) else {
             return Vec::new();
         };
-        let mut memory = table.memory();
-        let mut buffer = FrameBuf::new();
         let mut all = Vec::new();
         for (port, database) in (0..).map(PortId).zip(&self.databases) {
             for message in database
@@ -341,22 +325,14 @@ impl GatewayConfig {
                 let Ok(header) = Header::new(kind, message.id, len) else {
                     continue;
                 };
-                buffer.reset(header);
-                let mut taken = TakenRoutes(Vec::new());
-                let arrival = FrameArrival {
-                    from: port,
-                    now: 0,
-                    hops: 0,
-                };
-                table.decide(&mut memory, arrival, buffer.view(), &mut taken);
-                all.push((port, message, taken.0));
+                all.push((port, message, finder.find(port, header)));
             }
         }
         all
     }
 }
 
-fn named(message: &MessageDefinition) -> NamedId {
+pub(super) fn named(message: &MessageDefinition) -> NamedId {
     NamedId {
         id: message.id,
         name: message.name.clone(),
@@ -364,13 +340,66 @@ fn named(message: &MessageDefinition) -> NamedId {
 }
 
 /// Returns the ID of a filter that has only one.
-fn single(filter: &IdFilter) -> Option<CanId> {
+pub(super) fn single(filter: &IdFilter) -> Option<CanId> {
     match filter.set {
         IdSet::Range { eff, first, last } if first == last && !filter.inverted => match eff {
             true => CanId::eff(first).ok(),
             false => CanId::sff(first).ok(),
         },
         _ => None,
+    }
+}
+
+/// Finds the routes that take a frame, each for itself: no route keeps frames from others, and
+/// conditions on the payload and limits do not count.
+pub(super) struct RouteFinder {
+    table: RoutingTable,
+    memory: TableMemory,
+    buffer: FrameBuf,
+}
+
+impl RouteFinder {
+    /// Compiles the routes. `any_length`: as if they took frames of any length.
+    pub(super) fn new(config: &GatewayConfig, any_length: bool) -> Option<Self> {
+        let mut routes = Routes {
+            mode: RouteMode::All,
+            ..config.routes.clone()
+        };
+        for route in &mut routes.routes {
+            route.drop = false;
+            route.to.clone_from(&route.from);
+            route.allow_same_port = true;
+            route.actions.clear();
+            route.limit = None;
+            route.verify = None;
+            route.protect = None;
+            route.matching.payload.clear();
+            route.matching.when = None;
+            if any_length {
+                route.matching.len = None;
+            }
+        }
+        let table = RoutingTable::compile(&routes, config.ports.len()).ok()?;
+        Some(Self {
+            memory: table.memory(),
+            table,
+            buffer: FrameBuf::new(),
+        })
+    }
+
+    /// Returns the indices of the routes that take a frame that comes in at this port.
+    pub(super) fn find(&mut self, from: PortId, header: Header) -> Vec<usize> {
+        self.buffer.reset(header);
+        let mut taken = TakenRoutes(Vec::new());
+        let arrival = FrameArrival {
+            from,
+            now: 0,
+            hops: 0,
+        };
+        let frame = self.buffer.view();
+        self.table
+            .decide(&mut self.memory, arrival, frame, &mut taken);
+        taken.0
     }
 }
 

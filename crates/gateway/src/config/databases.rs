@@ -10,9 +10,6 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The largest database that is read, in bytes.
-pub const LARGEST_DATABASE: usize = 64 << 20;
-
 /// The maximum number of databases in a file.
 const MOST_DATABASES: usize = 64;
 
@@ -264,12 +261,11 @@ use with_dbc::{contents, left_out};
 #[cfg(not(feature = "dbc"))]
 use without_dbc::{contents, left_out};
 
-/// Reading of DBC files.
+/// Reading of databases.
 #[cfg(feature = "dbc")]
 mod with_dbc {
-    use super::{FileReader, LARGEST_DATABASE};
-    use port::log::Database;
-    use signals::MessageDatabase;
+    use super::FileReader;
+    use signals::{DatabaseFormat, MessageDatabase, ReadError};
     use std::io;
     use std::path::Path;
 
@@ -292,25 +288,14 @@ mod with_dbc {
         })?;
         let fail =
             |problem: String, hint: &str| Err((format!("{file}: {problem}"), hint.to_owned()));
-        if bytes.len() > LARGEST_DATABASE {
-            return fail(
-                format!("it has more than {} MiB", LARGEST_DATABASE >> 20),
-                "name a DBC of one bus",
-            );
-        }
-        if let Some(kind) = Database::recognise(&bytes).filter(|kind| *kind != Database::Dbc) {
-            return fail(
-                format!("not a DBC: it looks like {}", kind.name()),
-                "convert it to DBC with another program, such as canmatrix's canconvert",
-            );
-        }
-        let database = match signals::dbc::read(&bytes) {
+        let database = match signals::read(&bytes) {
             Ok(database) => database,
-            Err(error) => {
+            Err(ReadError::Mistake(DatabaseFormat::Dbc, error)) => {
                 let hint = "a statement that is not about messages, signals and their attributes can be deleted in a \
                             copy of the file";
                 return fail(error.to_string(), hint);
             }
+            Err(error) => return fail(error.to_string(), ""),
         };
         match (database.messages.is_empty(), database.impossible.first()) {
             (true, Some(first)) => fail(first.error.to_string(), ""),

@@ -2,7 +2,9 @@
 
 use super::databases::{DatabaseTables, FileReader};
 use super::ports::{PortTables, TABLES};
-use super::{GatewayConfig, LARGEST_FILE, Offload, ProcessOptions, circles, options, passages};
+use super::{
+    GatewayConfig, LARGEST_FILE, Offload, ProcessOptions, circles, message_check, options, passages,
+};
 use config::{Diagnostic, Diagnostics, SourceText, TomlDocument, TomlTable};
 use port::PortKinds;
 use route::cangw::CanGwInexpressible;
@@ -68,6 +70,7 @@ pub fn load_with(source: &SourceText, kinds: &PortKinds, files: &FileReader<'_>)
     in_kernel(&config, &parsed.spans, &mut found);
     error_frames(&config, &parsed.spans, &mut found);
     circles::warn(source, &config, &parsed.spans, &mut found);
+    message_check::report(&config, &parsed.spans, &mut found);
     if found.has_errors() {
         return Err(found.into_sorted());
     }

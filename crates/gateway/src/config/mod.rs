@@ -8,6 +8,7 @@ mod carried;
 mod circles;
 mod databases;
 mod load;
+mod message_check;
 mod options;
 mod passages;
 mod ports;
@@ -19,10 +20,12 @@ mod tests;
 
 pub(crate) use carried::in_short;
 pub use carried::{CarriedMessages, MessageNames, MissedMessage, NamedId};
-pub use databases::{FileReader, LARGEST_DATABASE};
+pub use databases::FileReader;
 pub use load::{LoadResult, load, load_with, readable_options};
 pub use options::{Offload, ProcessOptions};
 pub use schema::{keys, schema};
+/// The largest database that is read, in bytes.
+pub use signals::MAX_FILE as LARGEST_DATABASE;
 
 pub use ::config::LARGEST_FILE;
 use frame::Kind;

@@ -3,8 +3,8 @@
 use super::GatewayConfig;
 use config::{Diagnostic, Diagnostics};
 use frame::Kind;
-use port::FramePassage;
-use route::{KindSet, PortId, Route, Routes};
+use port::{FramePassage, PeerLimits};
+use route::{KindSet, PortId, Route, Routes, TriState};
 use std::ops::Range;
 
 /// Returns the kinds that a route takes.
@@ -29,7 +29,9 @@ fn word(kind: Kind) -> &'static str {
 fn cure(kind: Kind) -> &'static str {
     match kind {
         Kind::Classic => "",
-        Kind::Fd => "a port takes FD frames with a `data_bitrate`, and without `fd = false`",
+        Kind::Fd => {
+            "a port takes FD frames with a `data_bitrate`, and without `fd = false`; one of kind \"socketcand\" never"
+        }
         Kind::Xl => {
             "a port of kind \"socketcan\" takes XL frames with `xl = true`, other kinds of port never"
         }
@@ -61,6 +63,7 @@ pub(super) fn warn(config: &GatewayConfig, spans: &[Range<usize>], found: &mut D
             );
             found.push(Diagnostic::warning(span.clone(), message).hint(hint));
         }
+        warn_of_limits(config, route, span, found);
         let never = |kind| {
             route
                 .from
@@ -86,14 +89,49 @@ pub(super) fn warn(config: &GatewayConfig, spans: &[Range<usize>], found: &mut D
     }
 }
 
+/// Warns of what a route takes or keeps, and the protocol of a port's other side cannot express.
+fn warn_of_limits(
+    config: &GatewayConfig,
+    route: &Route,
+    span: &Range<usize>,
+    found: &mut Diagnostics,
+) {
+    let port = |id: &PortId| config.ports.get(usize::from(id.0));
+    let limits =
+        |id: &PortId| port(id).map_or_else(PeerLimits::default, |port| port.settings.peer_limits());
+    let takes_remote = route.matching.rtr != TriState::No
+        && kinds(route).any(|kind| kind == Kind::Classic)
+        && route.from.iter().any(|from| limits(from).remote);
+    if takes_remote && let Some(to) = route.to.iter().find(|to| !limits(to).remote) {
+        let message = format!(
+            "remote frames never leave by port `{}`: route `{}` counts them as refused (`unsupported`)",
+            config.port_name(*to),
+            route.name
+        );
+        let hint = "its protocol has none: leave them out by `rtr = false`, or use a port of kind \"cannelloni\" or \"slcan\"";
+        found.push(Diagnostic::warning(span.clone(), message).hint(hint));
+    }
+    if route.keep_stamp
+        && let Some(to) = route.to.iter().find(|to| !limits(to).stamps)
+    {
+        let message = format!(
+            "`keep_stamp` has no effect at port `{}` of route `{}`: the other side gets no time stamps, or replaces them",
+            config.port_name(*to),
+            route.name
+        );
+        let hint = "leave it out; a port of kind \"socketcand\" with `listen` and one of kind \"log\" have stamps";
+        found.push(Diagnostic::warning(span.clone(), message).hint(hint));
+    }
+}
+
 impl GatewayConfig {
     /// Returns whether this kind of frame passes a port, as far as the file shows.
-    fn passes(&self, port: PortId, kind: Kind) -> FramePassage {
+    pub(super) fn passes(&self, port: PortId, kind: Kind) -> FramePassage {
         let port = self.ports.get(usize::from(port.0));
         port.map_or(FramePassage::Open, |port| port.settings.passes(kind))
     }
 
-    fn port_name(&self, port: PortId) -> &str {
+    pub(super) fn port_name(&self, port: PortId) -> &str {
         let port = self.ports.get(usize::from(port.0));
         port.map_or("", |port| port.name.as_str())
     }

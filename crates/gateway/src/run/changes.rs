@@ -43,7 +43,7 @@ impl RouteChanges {
                 None => unknown.push(line),
                 Some(&place) => match old.get(place) {
                     Some(old) if !old.is_equivalent(line) => {
-                        changes.changed.push(line.name.clone())
+                        changes.changed.push(line.name.clone());
                     }
                     Some(old) if old.data_path != line.data_path => {
                         changes.moved.push(line.name.clone());

@@ -235,7 +235,7 @@ impl PlanSource for GatewayFiles {
         let config = self.config.clone();
         Some(offloaded::plan_with(
             config,
-            choices,
+            &choices,
             &self.instance(),
             self.persist,
         ))

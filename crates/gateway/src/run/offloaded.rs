@@ -111,7 +111,7 @@ pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> Run
         };
     }
     let choices = data_paths(&config);
-    plan_with(config, choices, instance, persist)
+    plan_with(config, &choices, instance, persist)
 }
 
 /// Returns the lines of all routes, with the messages that they carry.
@@ -126,17 +126,17 @@ fn route_lines(config: &GatewayConfig) -> Vec<RouteLine> {
 /// Splits the configuration by the data paths of its routes.
 pub(super) fn plan_with(
     config: GatewayConfig,
-    choices: Vec<PathChoice>,
+    choices: &[PathChoice],
     instance: &Path,
     persist: bool,
 ) -> RunPlan<PortSpec> {
     let names = config.port_names();
     let mut lines = route_lines(&config);
-    for (line, choice) in lines.iter_mut().zip(&choices) {
+    for (line, choice) in lines.iter_mut().zip(choices) {
         line.set_data_path(choice);
     }
     let kernel_ports = config.kernel_ports();
-    let of = |data_path| part(&config.routes, &choices, data_path).0;
+    let of = |data_path| part(&config.routes, choices, data_path).0;
     let kernel = KernelPlan {
         instance: instance.display().to_string(),
         routes: KERNEL_PATHS
@@ -145,7 +145,7 @@ pub(super) fn plan_with(
             .collect(),
         options: bpf::BpfOptions {
             // Routes in other data paths need the frames, too.
-            tap: config.options.tap || shares_entrances(&config.routes, &choices, DataPath::Bpf),
+            tap: config.options.tap || shares_entrances(&config.routes, choices, DataPath::Bpf),
             exact: config.options.exact,
             ..bpf::BpfOptions::default()
         },

@@ -1,6 +1,7 @@
 //! Random tables and frames, from few numbers, so that they match each other.
 
 use crate::case::{Arrival, Case, PORTS};
+use crate::signals;
 use crate::wire::frame;
 use frame::Kind;
 use proptest::prelude::*;
@@ -69,21 +70,24 @@ fn matching() -> impl Strategy<Value = FrameMatch> {
         tri(),
         prop::collection::vec(pattern, 0..2),
         prop::option::weighted(0.2, (0_u16..4, 4_u16..64)),
+        prop::option::weighted(0.25, signals::condition()),
     )
-        .prop_map(|(ids, (classic, fd), rtr, err, payload, len)| FrameMatch {
-            ids,
-            kinds: KindSet {
-                classic,
-                fd,
-                xl: false,
+        .prop_map(
+            |(ids, (classic, fd), rtr, err, payload, len, when)| FrameMatch {
+                ids,
+                kinds: KindSet {
+                    classic,
+                    fd,
+                    xl: false,
+                },
+                rtr,
+                err,
+                payload,
+                len,
+                message: None,
+                when,
             },
-            rtr,
-            err,
-            payload,
-            len,
-            message: None,
-            when: None,
-        })
+        )
 }
 
 fn modify() -> impl Strategy<Value = Action> {
@@ -175,6 +179,7 @@ fn action() -> impl Strategy<Value = Action> {
             .prop_map(|(from, to, count, clear)| Action::CopyBytes(CopyBytes { from, to, count, clear })),
         1 => crc8(),
         1 => xor_sum(),
+        2 => signals::writes(),
     ]
 }
 

@@ -15,6 +15,7 @@
 mod case;
 mod draw;
 mod paths;
+mod signals;
 mod smaller;
 #[path = "../../../offload/tests/bpf_common/mod.rs"]
 mod wire;

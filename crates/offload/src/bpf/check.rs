@@ -2,6 +2,7 @@
 
 use super::Interface;
 use super::compile::{PortInterface, compile, program, sorts};
+use super::condition::plan;
 use super::interfaces::swallows;
 use super::layout::{CANDIDATES, DESTINATIONS, GROUPS, MERGED, OPS};
 use route::parts::sort;
@@ -127,6 +128,11 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
             "has {} destinations, and BPF supports {DESTINATIONS} at most",
             route.to.len()
         ));
+    }
+    if let Some(when) = &route.matching.when
+        && let Err(cannot) = plan(when)
+    {
+        why.push(cannot);
     }
     match program(&route.actions) {
         Ok(program) => {

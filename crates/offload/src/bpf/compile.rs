@@ -1,10 +1,11 @@
 //! Compiles routes into the contents of the maps.
 
+use super::condition::{ConditionPlan, plan};
 use super::index::{ListReach, TableIndexes};
 use super::layout::{
-    self, CHANGES_MASKS, CHANGES_NONE, CHANGES_SUM, Class, CrcTable, Group, Limit, NONE, Op,
-    PORT_CLASSIC, PORT_ROOMY, Pattern, Port, ROUTE_DROP, ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot,
-    Sum, TO_CLASSIC, TO_FD, TO_INDEX,
+    self, CHANGES_MASKS, CHANGES_NONE, CHANGES_SUM, Class, Condition, CrcTable, Group, Limit, NONE,
+    Op, PORT_CLASSIC, PORT_ROOMY, Pattern, Port, ROUTE_DROP, ROUTE_ECHO, ROUTE_SAME_PORT, Route,
+    Slot, Sum, TO_CLASSIC, TO_FD, TO_INDEX,
 };
 use super::ops::op;
 use super::short::short;
@@ -38,6 +39,7 @@ pub(crate) struct TableImage {
     pub(crate) routes: Vec<Route>,
     pub(crate) destinations: Vec<u64>,
     pub(crate) patterns: Vec<Pattern>,
+    pub(crate) conditions: Vec<Condition>,
     pub(crate) ops: Vec<Op>,
     pub(crate) crc_tables: Vec<CrcTable>,
     pub(crate) sums: Vec<Sum>,
@@ -164,12 +166,8 @@ pub(crate) fn program(actions: &[Action]) -> Result<BpfProgram, String> {
 
 impl TableImage {
     fn add_route(&mut self, route: &route::Route, interfaces: &[PortInterface]) {
-        let (sorts, pattern) = match pattern(&route.matching.payload) {
-            Ok(None) => (sorts(route), NONE),
-            Ok(Some(pattern)) => {
-                self.patterns.push(pattern);
-                (sorts(route), self.patterns.len() as u32 - 1)
-            }
+        let (sorts, pattern) = match self.add_conditions(route) {
+            Ok(pattern) => (sorts(route), pattern),
             Err(NeverPatterns) => (0, NONE),
         };
         // `check` has refused the actions that BPF cannot do. A frame that such a route takes must
@@ -257,6 +255,37 @@ impl TableImage {
         self.ops.extend(ops);
     }
 
+    /// Adds what a route compares in the payload, and returns its index.
+    fn add_conditions(&mut self, route: &route::Route) -> Result<u32, NeverPatterns> {
+        let mut patterns = route.matching.payload.clone();
+        let mut tests = None;
+        if let Some(when) = &route.matching.when {
+            // `check` has refused the conditions that BPF cannot express. A route must not take
+            // frames as if it had none.
+            let Ok(Some(plan)) = plan(when) else {
+                return Err(NeverPatterns);
+            };
+            let ConditionPlan {
+                patterns: more,
+                tests: of_plan,
+            } = plan;
+            patterns.extend(more);
+            tests = of_plan;
+        }
+        let mut joined = pattern(&patterns)?;
+        if let Some(tests) = tests {
+            self.conditions.push(tests);
+            joined.get_or_insert_default().condition = self.conditions.len() as u32;
+        }
+        Ok(match joined {
+            None => NONE,
+            Some(joined) => {
+                self.patterns.push(joined);
+                self.patterns.len() as u32 - 1
+            }
+        })
+    }
+
     /// Puts each port at the position where the program's look-up by interface finds it.
     fn place_ports(&mut self, ports: &[Port]) {
         let mut bits = 1;
@@ -338,7 +367,7 @@ fn pattern(patterns: &[PayloadPattern]) -> Result<Option<Pattern>, NeverPatterns
         mask: words(masks),
         value: words(values),
         len: len as u32,
-        pad: 0,
+        condition: 0,
     }))
 }
 

@@ -3,6 +3,7 @@
 use super::about::AboutMap;
 use super::compile::TableImage;
 use super::error::whole;
+use super::layout::OP_WRITE;
 use super::ledger::TableLedger;
 use super::{BpfOptions, Error, loader, maps};
 use aya::Ebpf;
@@ -45,6 +46,8 @@ impl TableGeneration {
             ("HAS_OPS", !image.ops.is_empty()),
             ("HAS_LIMITS", !image.limits.is_empty()),
             ("HAS_PATTERNS", !image.patterns.is_empty()),
+            ("HAS_CONDITIONS", !image.conditions.is_empty()),
+            ("HAS_WRITES", image.ops.iter().any(|op| op.kind == OP_WRITE)),
         ];
         let numbers = [
             ("PORT_MULTIPLIER", image.port_multiplier),
@@ -60,6 +63,7 @@ impl TableGeneration {
             ("routes", image.routes.len()),
             ("destinations", image.destinations.len()),
             ("patterns", image.patterns.len()),
+            ("conditions", image.conditions.len()),
             ("ops", image.ops.len()),
             ("crc_tables", image.crc_tables.len()),
             ("sums", image.sums.len()),
@@ -89,6 +93,7 @@ impl TableGeneration {
         }
         maps::write(&ebpf, "destinations", &image.destinations)?;
         maps::write(&ebpf, "patterns", &image.patterns)?;
+        maps::write(&ebpf, "conditions", &image.conditions)?;
         maps::write(&ebpf, "ops", &image.ops)?;
         maps::write(&ebpf, "sums", &image.sums)?;
         // XOR checksums also look up a table, so the map must not be empty.
@@ -188,5 +193,105 @@ impl FdRoom {
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         let program: &Xdp = self.ebpf.program(ROOM)?.try_into().ok()?;
         program.fd().ok().map(AsFd::as_fd)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bpf::compile::{PortInterface, compile};
+    use crate::bpf::{check, features};
+    use route::parts::{
+        BitMeaning, ByteOrder, FieldLayout, FieldSource, FieldTest, FieldWrite, LinearMap,
+        OutOfRange, RangePolicy, SignalField,
+    };
+    use route::{KernelPort, PortId, Route, SignalCondition, WriteSignals};
+
+    fn field(start: u16, order: ByteOrder) -> SignalField {
+        let bits = 12;
+        SignalField::new(FieldLayout { start, bits, order }, 64).unwrap()
+    }
+
+    /// A route with as many comparisons and assignments as the program takes.
+    fn full_route() -> Route {
+        let test = |number: u16| {
+            let field = field(16 * number, ByteOrder::Intel);
+            FieldTest::new(
+                field,
+                BitMeaning::Signed,
+                (0xF00, 0x0FF),
+                number.is_multiple_of(2),
+            )
+            .unwrap()
+        };
+        let copy = |number: u16| {
+            let to = field(24 * number, ByteOrder::Motorola);
+            let source = FieldSource::Signal {
+                from: field(300, ByteOrder::Intel),
+                is_signed: true,
+                map: LinearMap {
+                    factor: -7,
+                    offset: 3,
+                    divisor: 9,
+                },
+                range: RangePolicy::of_field(&to, BitMeaning::Signed, OutOfRange::Saturate),
+            };
+            FieldWrite { to, source }
+        };
+        let mut route = Route::new("full", vec![PortId(0)], vec![PortId(1)]);
+        route.matching.when = Some(SignalCondition {
+            text: String::new(),
+            alternatives: (0..4).map(|n| vec![test(2 * n), test(2 * n + 1)]).collect(),
+        });
+        route.actions.push(
+            WriteSignals {
+                text: String::new(),
+                writes: (0..4).map(copy).collect(),
+            }
+            .into(),
+        );
+        route
+    }
+
+    #[test]
+    fn the_verifier_accepts_conditions_and_assignments() {
+        if let Err(why) = features() {
+            eprintln!("SKIPPED because {why}");
+            return;
+        }
+        for max_hops in [1, 3] {
+            let routes = Routes {
+                routes: vec![full_route(), full_route()],
+                max_hops,
+                ..Routes::default()
+            };
+            let ports = ["a", "b"].map(|name| Some(KernelPort::new(name)));
+            assert_eq!(check::survey(&routes, &ports, &[]), []);
+            let interface = |ifindex| PortInterface {
+                ifindex,
+                fd: true,
+                classic: false,
+                roomy: true,
+            };
+            let image = compile(&routes, &[interface(1), interface(2)]);
+            assert_eq!(image.conditions.len(), 2);
+            for (tap, exact) in [(false, false), (true, false), (false, true)] {
+                let options = BpfOptions {
+                    tap,
+                    exact,
+                    ..BpfOptions::default()
+                };
+                let about = AboutMap {
+                    routes: vec!["full".into(); 2],
+                    ports: vec!["a".into(), "b".into()],
+                    ..AboutMap::default()
+                };
+                let settings = ProgramSettings {
+                    mark: 0xCA9A_7E00,
+                    check_mtu: true,
+                };
+                TableGeneration::load(&image, &routes, about, &options, &settings).unwrap();
+            }
+        }
     }
 }

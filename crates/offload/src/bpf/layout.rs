@@ -12,6 +12,7 @@ pub(crate) const CANDIDATES: usize = 32;
 pub(crate) const MERGED: usize = 32;
 pub(crate) const DESTINATIONS: usize = 8;
 pub(crate) const OPS: usize = 4;
+pub(crate) const TESTS: usize = 8;
 
 /// Flag: the list consists of one route.
 pub(crate) const DIRECT: u32 = 1 << 31;
@@ -42,6 +43,18 @@ pub(crate) const OP_MAP: u32 = 2;
 pub(crate) const OP_COPY: u32 = 3;
 pub(crate) const OP_CRC8: u32 = 4;
 pub(crate) const OP_XOR: u32 = 5;
+pub(crate) const OP_WRITE: u32 = 6;
+
+pub(crate) const TEST_SWAP: u8 = 1;
+pub(crate) const TEST_LAST: u8 = 2;
+
+pub(crate) const WRITE_SWAP_FROM: u8 = 1;
+pub(crate) const WRITE_SWAP_TO: u8 = 2;
+pub(crate) const WRITE_SIGNED: u8 = 4;
+
+pub(crate) const OUTSIDE_SATURATE: u8 = 0;
+pub(crate) const OUTSIDE_DROP: u8 = 1;
+pub(crate) const OUTSIDE_SUBSTITUTE: u8 = 2;
 
 /// A type that may be written into a map and read from one byte by byte.
 ///
@@ -123,7 +136,27 @@ pub(crate) struct Pattern {
     pub(crate) mask: [u64; 8],
     pub(crate) value: [u64; 8],
     pub(crate) len: u32,
+    pub(crate) condition: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Test {
+    pub(crate) low: u64,
+    pub(crate) span: u64,
+    pub(crate) at: u8,
+    pub(crate) shift: u8,
+    pub(crate) end: u8,
+    pub(crate) flags: u8,
     pub(crate) pad: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Condition {
+    pub(crate) count: u32,
+    pub(crate) pad: u32,
+    pub(crate) test: [Test; TESTS],
 }
 
 /// `body` holds one of the members of the union.
@@ -131,7 +164,8 @@ pub(crate) struct Pattern {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Op {
     pub(crate) kind: u32,
-    pub(crate) words: u32,
+    pub(crate) words: u16,
+    pub(crate) need: u16,
     pub(crate) body: [u64; 18],
 }
 
@@ -185,6 +219,8 @@ plain! {
     Slot: 8,
     Route: 64,
     Pattern: 136,
+    Test: 24,
+    Condition: 200,
     Op: 152,
     CrcTable: 256,
     Sum: 2064,

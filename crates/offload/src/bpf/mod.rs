@@ -15,19 +15,22 @@
 //!
 //! # Features
 //! BPF supports all of `cangate-route`: ranges and masks of IDs, inverted ones, kinds of frame, RTR
-//! and error frames, lengths, patterns in the payload; drop; AND, OR, XOR, SET of ID, length, flags
-//! and payload, offsets and maps of IDs, moves of bytes, CRC-8 and XOR checksums; limits of rate,
-//! for a route or for each ID; several destinations; `echo`, hop limits, first match and all
-//! matches. The exceptions are:
+//! and error frames, lengths, patterns in the payload, conditions on signals; drop; AND, OR, XOR,
+//! SET of ID, length, flags and payload, offsets and maps of IDs, moves of bytes, assignments to
+//! signals, CRC-8 and XOR checksums; limits of rate, for a route or for each ID; several
+//! destinations; `echo`, hop limits, first match and all matches. The exceptions are:
 //!
 //! * CAN XL frames, which pass untouched and are counted as [`PortCounts::odd`];
 //! * `keep_stamp`, because the kernel gives a new time stamp to the frames that a program sends;
 //! * ports that are not CAN interfaces of Linux;
 //! * a plain `vcan` as a destination (see below);
+//! * conditions on floating-point signals, on signals that are spread over nine bytes, and with
+//!   more than 8 comparisons (those that one value passes are patterns if there is no `||`);
+//! * assignments that swap signals, or that need numbers of more than 64 bits;
 //! * tables that exceed the program's loops: 32 different masks of one port and class of frame (a
 //!   range of IDs has one for each size of the blocks it is made of), 31 routes of one filter each,
 //!   or of several, that one frame could match, 8 destinations and 4 changes of a route (AND, OR,
-//!   XOR and SET in a row are one change).
+//!   XOR, SET and constants of signals in a row are one change; each copy of a signal is one).
 //!
 //! A plain `vcan` consumes frames that are sent into it without showing them to any receiver: for
 //! frames of local programs AF_CAN has done that before, but for those of BPF no code does. Sending
@@ -42,7 +45,8 @@
 //! and SET and one checksum at fixed positions; limits, patterns, hop limits, `echo` and everything
 //! else use the long path. Without options a frame with one destination is not copied. Each further
 //! destination costs a copy; so do [`BpfOptions::tap`] and [`BpfOptions::exact`]. A feature
-//! (changes, limits, patterns) is removed from the program when no route of the table needs it.
+//! (changes, limits, patterns, conditions) is removed from the program when no route of the table
+//! needs it.
 //!
 //! # Reload
 //! The new table is loaded and filled while the old one is still in use; then the program of each
@@ -98,6 +102,7 @@ mod attach;
 mod check;
 #[cfg(feature = "bpf")]
 mod compile;
+mod condition;
 mod error;
 #[cfg(feature = "bpf")]
 mod generation;

@@ -1,7 +1,11 @@
 //! Encoding of a route's instructions for the maps.
 
-use super::layout::{CrcTable, OP_COPY, OP_CRC8, OP_MAP, OP_MODIFY, OP_OFFSET, OP_XOR, Op};
-use route::bpf::{BpfInstruction, ByteIndices, ByteMask, OneMore, PartMasks};
+use super::layout::{
+    CrcTable, OP_COPY, OP_CRC8, OP_MAP, OP_MODIFY, OP_OFFSET, OP_WRITE, OP_XOR, OUTSIDE_DROP,
+    OUTSIDE_SATURATE, OUTSIDE_SUBSTITUTE, Op, WRITE_SIGNED, WRITE_SWAP_FROM, WRITE_SWAP_TO,
+};
+use route::bpf::{BpfInstruction, ByteIndices, ByteMask, OneMore, PartMasks, SignalWrite};
+use route::parts::OutOfRange;
 
 /// Writer of a member of an operation's union.
 #[derive(Default)]
@@ -22,14 +26,19 @@ impl OpBody {
         }
     }
 
-    fn op(mut self, kind: u32, words: u32) -> Op {
+    fn op(mut self, kind: u32, words: u16) -> Op {
         let mut body = [0; 18];
         self.0.resize(size_of_val(&body), 0);
         let (chunks, _) = self.0.as_chunks();
         for (word, bytes) in body.iter_mut().zip(chunks) {
             *word = u64::from_le_bytes(*bytes);
         }
-        Op { kind, words, body }
+        Op {
+            kind,
+            words,
+            need: 0,
+            body,
+        }
     }
 }
 
@@ -95,6 +104,41 @@ pub(crate) fn op(instruction: &BpfInstruction, tables: &mut Vec<CrcTable>) -> Op
             body.bytes(&[*init, 0]);
             body.op(OP_XOR, 0)
         }
+        BpfInstruction::WriteSignal(write) => write_signal(write),
+    }
+}
+
+fn write_signal(write: &SignalWrite) -> Op {
+    let mut body = OpBody::default();
+    let SignalWrite { from, to, map, .. } = write;
+    body.bytes(&map.factor.to_le_bytes());
+    body.bytes(&map.offset.to_le_bytes());
+    let divisor = map.divisor.max(1);
+    for number in [divisor, divisor / 2] {
+        body.bytes(&number.to_le_bytes());
+    }
+    for bound in [write.lowest, write.highest] {
+        body.bytes(&bound.to_le_bytes());
+    }
+    let (outside, substitute) = match write.outside {
+        OutOfRange::Saturate => (OUTSIDE_SATURATE, 0),
+        OutOfRange::Drop => (OUTSIDE_DROP, 0),
+        OutOfRange::Substitute(bits) => (OUTSIDE_SUBSTITUTE, bits),
+    };
+    body.bytes(&substitute.to_le_bytes());
+    body.bytes(&(u64::MAX >> (64 - to.bits)).to_le_bytes());
+    let flags = [
+        (from.is_motorola, WRITE_SWAP_FROM),
+        (to.is_motorola, WRITE_SWAP_TO),
+        (write.is_signed, WRITE_SIGNED),
+    ];
+    let flags = flags.iter().filter(|(set, _)| *set);
+    let flags = flags.map(|(_, flag)| flag).sum();
+    let up = 64 - from.bits - from.shift;
+    body.bytes(&[from.at, up, 64 - from.bits, to.at, to.shift, flags, outside]);
+    Op {
+        need: write.need,
+        ..body.op(OP_WRITE, 0)
     }
 }
 
@@ -113,7 +157,10 @@ fn modify(masks: &PartMasks) -> Op {
     } else {
         8
     };
-    body.op(OP_MODIFY, words)
+    Op {
+        need: masks.need,
+        ..body.op(OP_MODIFY, words)
+    }
 }
 
 fn number(wanted: &[u8; 256], tables: &mut Vec<CrcTable>) -> u32 {

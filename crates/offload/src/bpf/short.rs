@@ -23,6 +23,10 @@ pub(crate) fn short(instructions: &[BpfInstruction], sums: &mut Vec<Sum>) -> Opt
         [sum] => (&PartMasks::NONE, Some(sum)),
         _ => return None,
     };
+    // The short path does not count a frame that is too short.
+    if masks.need > 0 {
+        return None;
+    }
     let sum = match sum {
         None => None,
         Some(sum) => Some(number(checksum(sum)?, sums)?),

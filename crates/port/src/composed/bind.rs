@@ -12,7 +12,7 @@ use crate::kind::{DatabasesByName, FramePassage, PortSettings};
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostic, Diagnostics, SpannedValue, did_you_mean};
 use frame::flags;
-use frame::{Header, Kind, Nanos};
+use frame::{CanId, Header, Kind, Nanos};
 use signals::{
     BitMeaning, FieldSource, FieldTest, LinearMap, MessageDatabase, MessageDefinition, OutOfRange,
     RangePolicy, SignalDefinition, SignalField, SignalKind, SignalPresence,
@@ -64,6 +64,11 @@ impl PortSettings for ComposedSettings {
 
     fn passes(&self, kind: Kind) -> FramePassage {
         FramePassage::by_data_phase(kind, true)
+    }
+
+    fn made_ids(&self) -> Option<Vec<CanId>> {
+        let messages = self.messages.iter();
+        Some(messages.map(|message| message.header.id()).collect())
     }
 
     fn open(&self, port: &str, _opener: &mut PortOpener) -> Result<Halves, PortError> {

@@ -9,7 +9,6 @@ use crate::{Halves, PortError, PortOpener};
 use config::read::{self, by, later};
 use config::{Diagnostics, KeySpec, SpannedValue, TomlTable, TomlValue, ValueShape};
 use frame::{Kind, Nanos};
-use signals::Decimal;
 use std::sync::Arc;
 
 /// The kind of ports that make messages.
@@ -250,11 +249,7 @@ fn value_spec(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedV
     if let Some(name) = value.as_str() {
         return Some(value.at(ValueSpec::Name(name.to_owned())));
     }
-    let number = match (value.as_integer(), value.as_float_text()) {
-        (Some(number), _) => Some(Decimal::from(number)),
-        (None, Some(text)) => text.parse().ok(),
-        (None, None) => None,
-    };
+    let number = value.as_decimal().and_then(|text| text.parse().ok());
     match number {
         Some(number) => Some(value.at(ValueSpec::Number(number))),
         None => {

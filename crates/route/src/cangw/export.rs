@@ -149,6 +149,9 @@ fn express(route: &Route, ports: &[Option<KernelPort>]) -> Result<Vec<CanGwRule>
     if !matching.payload.is_empty() {
         return Err("it looks at the payload".into());
     }
+    if matching.when.is_some() {
+        return Err("it has a condition on signals (`when`)".into());
+    }
     if matching.len.is_some() {
         return Err("it looks at the length".into());
     }

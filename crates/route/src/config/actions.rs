@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 pub(super) fn parse(
     value: &TomlValue<'_>,
-    limits: FrameLimits,
+    limits: FrameLimits<'_>,
     found: &mut Diagnostics,
 ) -> Vec<Action> {
     let Some(list) = value.as_list() else {
@@ -24,7 +24,11 @@ pub(super) fn parse(
         .collect()
 }
 
-fn action(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<Action> {
+fn action(
+    value: &TomlValue<'_>,
+    limits: FrameLimits<'_>,
+    found: &mut Diagnostics,
+) -> Option<Action> {
     let mut table = value.table("`do`", found)?;
     let mut named = Vec::new();
     // Each key that is requested here is also a candidate for the correction of misspelt keys.

@@ -106,11 +106,11 @@ fn takes(m: &FrameMatch) -> String {
     if m.err == TriState::Either {
         text.push_str(", error frames too");
     }
-    if m.ids.is_empty() {
-        text.push_str(", any ID");
-    } else {
-        let ids: Vec<String> = m.ids.iter().map(filter_words).collect();
-        text.push_str(&format!(", {}", join(&ids, "or")));
+    let ids: Vec<String> = m.ids.iter().map(filter_words).collect();
+    match &m.message {
+        _ if m.ids.is_empty() => text.push_str(", any ID"),
+        None => text.push_str(&format!(", {}", join(&ids, "or"))),
+        Some(message) => text.push_str(&format!(", {message} ({})", join(&ids, "or"))),
     }
     match m.len {
         Some((a, b)) if a == b => text.push_str(&format!(", {a} bytes long")),
@@ -119,6 +119,9 @@ fn takes(m: &FrameMatch) -> String {
     }
     for pattern in &m.payload {
         text.push_str(&format!(", {}", pattern_words(pattern)));
+    }
+    if let Some(when) = &m.when {
+        text.push_str(&format!(", when {}", when.text));
     }
     text
 }

@@ -59,6 +59,13 @@ const LONGEST: i64 = frame::dlc::XL_MAX as i64;
                 "A mask follows the ID, `id = \"123:7FF\"`, and a range is `id = \"100-1FF\"`",
             not "extended" "is_extended_id" "eff" "ext" "sff"
                 => "Eight digits make an EFF ID: `id = \"00000123\"`";
+        /// A message of the database of the ports in `from`, or a list of messages: their IDs. A
+        /// message of J1939 has any source address and any priority.
+        pub(super) message: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
+            default "", not "messages" "frame" "frame_name" "message_name" "pdu";
+        /// A condition on signals of the message: `"Speed > 5 km/h && Gear == 'Drive'"`.
+        pub(super) when: Option<TomlValue<'t>> = None => later(|| ValueShape::Text),
+            default "", not "condition" "if" "where" "signals" "predicate";
         /// Raw filters as in can-gw: `"123:C00007FF"`, `"123~7FF"`.
         pub(super) filter: Option<TomlValue<'t>> = None => later(|| one_or_list(ValueShape::Text)),
             default "", not "filters" "can_filter" "can_filters";

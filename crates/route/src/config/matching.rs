@@ -1,14 +1,20 @@
 //! The keys of a route that specify which frames it takes.
 
 use super::keys::{PatternKeys, RouteKeys};
-use super::{except, groups, payload_limit};
+use super::message::MessageChoice;
+use super::{except, groups, payload_limit, when};
+use crate::text::message::RouteMessage;
 use crate::text::{ids, limits::FrameLimits};
 use crate::{FrameMatch, IdFilter, KindSet, PayloadPattern, TriState};
 use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue};
 use alloc::{format, vec, vec::Vec};
 
 /// Returns the limits of the frames that a route takes.
-pub(super) fn limits(kinds: Option<KindSet>, table: &TomlTable<'_>) -> FrameLimits {
+pub(super) fn limits<'m>(
+    kinds: Option<KindSet>,
+    message: RouteMessage<'m>,
+    table: &TomlTable<'_>,
+) -> FrameLimits<'m> {
     FrameLimits {
         kinds: kinds.unwrap_or_default(),
         payload: match kinds {
@@ -18,25 +24,30 @@ pub(super) fn limits(kinds: Option<KindSet>, table: &TomlTable<'_>) -> FrameLimi
             None => payload_limit(KindSet::default(), false),
             Some(kinds) => payload_limit(kinds, kinds.xl),
         },
+        message,
     }
 }
 
 pub(super) fn parse(
     keys: &RouteKeys<'_>,
-    limits: FrameLimits,
+    limits: FrameLimits<'_>,
+    message: Option<&MessageChoice<'_>>,
     table: &TomlTable<'_>,
     found: &mut Diagnostics,
 ) -> FrameMatch {
     let length = keys.length.as_ref();
+    // The mistakes of `id` are reported beside `message`, too.
+    let ids = ids(keys, table, found);
+    let when = keys.when.as_ref();
     let matching = FrameMatch {
-        ids: ids(keys, table, found),
+        ids: message.map_or(ids, |message| message.filters.clone()),
         kinds: limits.kinds,
         rtr: keys.rtr,
         err: keys.error,
         payload: patterns(keys, limits, found),
         len: length.and_then(|value| length_range(value, limits, found)),
-        message: None,
-        when: None,
+        message: message.map(|message| message.names.join(", ")),
+        when: when.and_then(|value| when::parse(value, limits, found)),
     };
     check(&matching, table, found);
     matching
@@ -95,7 +106,7 @@ fn id_filters(keys: &RouteKeys<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
 /// Parses `length = 8` or `"2-8"`.
 fn length_range(
     value: &TomlValue<'_>,
-    limits: FrameLimits,
+    limits: FrameLimits<'_>,
     found: &mut Diagnostics,
 ) -> Option<(u16, u16)> {
     if let Some(n) = value.as_integer() {
@@ -130,7 +141,7 @@ fn length_range(
 }
 
 /// Reports a length or a position that requires another kind of frame, and names that kind.
-fn too_long(value: &TomlValue<'_>, bytes: usize, limits: FrameLimits, found: &mut Diagnostics) {
+fn too_long(value: &TomlValue<'_>, bytes: usize, limits: FrameLimits<'_>, found: &mut Diagnostics) {
     let message = format!(
         "frames of this route carry at most {} bytes",
         limits.payload
@@ -147,7 +158,7 @@ fn too_long(value: &TomlValue<'_>, bytes: usize, limits: FrameLimits, found: &mu
 
 fn patterns(
     keys: &RouteKeys<'_>,
-    limits: FrameLimits,
+    limits: FrameLimits<'_>,
     found: &mut Diagnostics,
 ) -> Vec<PayloadPattern> {
     let all = keys.payload.iter().flat_map(TomlValue::one_or_list);
@@ -158,7 +169,7 @@ fn patterns(
 /// Parses `{ at = 0, value = "10", mask = "F0" }`.
 fn pattern(
     value: &TomlValue<'_>,
-    limits: FrameLimits,
+    limits: FrameLimits<'_>,
     found: &mut Diagnostics,
 ) -> Option<PayloadPattern> {
     let mut table = value.table("`payload`", found)?;
@@ -171,7 +182,7 @@ fn pattern(
 fn check_pattern(
     keys: PatternKeys<'_>,
     table: &TomlTable<'_>,
-    limits: FrameLimits,
+    limits: FrameLimits<'_>,
     found: &mut Diagnostics,
 ) -> Option<PayloadPattern> {
     let at = keys.at.map_or(0, |at| position(&at, limits, found));
@@ -205,7 +216,7 @@ fn check_pattern(
 }
 
 /// Reads `at`; 0 if it is wrong.
-fn position(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> u16 {
+fn position(value: &TomlValue<'_>, limits: FrameLimits<'_>, found: &mut Diagnostics) -> u16 {
     let beyond = limits.payload as i64..frame::dlc::XL_MAX as i64;
     if let Some(at) = value.as_integer().filter(|at| beyond.contains(at)) {
         too_long(value, at as usize + 1, limits, found);
@@ -232,6 +243,14 @@ fn check(matching: &FrameMatch, table: &TomlTable<'_>, found: &mut Diagnostics) 
     }
     if matching.rtr == TriState::Yes && !matching.payload.is_empty() {
         never("payload", "remote frames have no payload");
+    }
+    if matching.rtr == TriState::Yes && matching.when.is_some() {
+        never("when", "remote frames have no payload");
+    }
+    if let (Some(when), Some((_, last))) = (&matching.when, matching.len)
+        && when.least_length() > usize::from(last)
+    {
+        never("when", "`when` compares signals beyond `length`");
     }
     if let Some((_, last)) = matching.len {
         for pattern in &matching.payload {

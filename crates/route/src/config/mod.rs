@@ -12,8 +12,10 @@ mod groups;
 mod keys;
 mod lint;
 mod matching;
+mod message;
 mod route;
 mod values;
+mod when;
 mod write;
 
 #[cfg(test)]
@@ -77,6 +79,7 @@ pub fn parse(
     let mut parsed = ParsedRoutes::default();
     let by_name = ports.iter().enumerate();
     let names = PortNames {
+        all: ports,
         ids: by_name
             .filter_map(|(i, name)| Some((name.as_str(), PortId(u16::try_from(i).ok()?))))
             .collect(),
@@ -123,12 +126,13 @@ pub struct PortAlias {
 
 /// The names of ports.
 struct PortNames<'p> {
+    /// The names, by the ports' indexes.
+    all: &'p [String],
     /// Ports by name.
     ids: BTreeMap<&'p str, PortId>,
     /// Function that returns the ports to which an unknown name may refer.
     meant: &'p dyn Fn(&str) -> Vec<PortAlias>,
     /// Function that returns the database of a port.
-    #[expect(dead_code, reason = "`message` and `when` follow")]
     databases: &'p dyn Fn(PortId) -> Option<Arc<NamedDatabase>>,
 }
 
@@ -144,6 +148,12 @@ pub struct NamedDatabase {
 }
 
 impl PortNames<'_> {
+    /// Returns the name of a port.
+    fn name(&self, port: PortId) -> &str {
+        let name = self.all.get(usize::from(port.0));
+        name.map_or("", String::as_str)
+    }
+
     /// Returns a hint what to write in place of a name that no port has.
     fn hint(&self, name: &str) -> String {
         let meant = (self.meant)(name);

@@ -1,7 +1,8 @@
 //! One `[[routes]]` table.
 
 use super::keys::RouteKeys;
-use super::{PortNames, actions, e2e, matching};
+use super::{PortNames, actions, e2e, matching, message};
+use crate::text::message::RouteMessage;
 use crate::{PortId, Route};
 use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue};
 use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String, vec::Vec};
@@ -25,8 +26,30 @@ pub(super) fn parse(
     check_unique(&name, &table, taken, found);
     let from = port_list("from", keys.from.as_ref(), ports, found);
     let to = port_list("to", keys.to.as_ref(), ports, found);
-    let limits = matching::limits(keys.kind, &table);
-    let matching = matching::parse(&keys, limits, &table, found);
+    let databases = match keys.message {
+        Some(_) => message::databases(&from, ports),
+        None => Vec::new(),
+    };
+    let message = keys.message.as_ref();
+    let message =
+        message.map(|value| message::read(value, &keys, &databases, ports, &table, found));
+    let named = match &message {
+        None => RouteMessage::Unnamed,
+        Some(None) => RouteMessage::Wrong,
+        Some(Some(choice)) => match choice.definitions.as_slice() {
+            [definition] => RouteMessage::One {
+                definition,
+                when: None,
+            },
+            _ => RouteMessage::Several,
+        },
+    };
+    let mut limits = matching::limits(keys.kind, named, &table);
+    let message = message.as_ref().and_then(Option::as_ref);
+    let matching = matching::parse(&keys, limits, message, &table, found);
+    if let RouteMessage::One { when, .. } = &mut limits.message {
+        *when = matching.when.as_ref();
+    }
     let actions = keys.r#do.as_ref();
     let actions = actions.map(|value| actions::parse(value, limits, found));
     let (verify, protect) = e2e::of_route(&keys, protections, found);

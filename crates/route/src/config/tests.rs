@@ -657,7 +657,7 @@ proptest! {
 
     #[test]
     fn any_value_is_read_without_panic(
-        key in "(id|filter|kind|length|payload|do|limit|name|from|to|hop_limit)",
+        key in "(message|when|id|filter|kind|length|payload|do|limit|name|from|to|hop_limit)",
         value in "[-0-9a-fA-F:~!{}\\[\\]=,\"' ésetorand.]{0,40}",
     ) {
         let text = format!("[[routes]]\nfrom = 'can0'\nto = 'can1'\n{key} = '{value}'\n");

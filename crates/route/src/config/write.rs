@@ -109,6 +109,13 @@ fn list_of(elements: impl Iterator<Item = String>) -> String {
 
 fn write_match(text: &mut String, route: &Route) {
     let m = &route.matching;
+    if let Some(message) = &m.message {
+        let names = message.split(", ").map(toml_string);
+        line(text, "message", &list_of(names));
+    }
+    if let Some(when) = &m.when {
+        line(text, "when", &toml_string(&when.text));
+    }
     let (ids, filters) = split(&m.ids);
     if !ids.is_empty() {
         line(text, "id", &list_of(ids.into_iter()));

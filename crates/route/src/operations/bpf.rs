@@ -5,6 +5,7 @@
 //! and does not know the operations.
 
 pub use super::checksum::ByteIndices;
+pub use super::field_word::{FieldWord, SignalWrite};
 use alloc::{boxed::Box, vec::Vec};
 
 /// `(x & and) ^ xor` on one byte. Every sequence of AND, OR, XOR and SET has this form.
@@ -43,6 +44,9 @@ pub struct PartMasks {
     pub flags: ByteMask,
     /// The payload from byte 0, up to the size of an FD frame's buffer.
     pub data: [ByteMask; 64],
+    /// The number of payload bytes that a frame must have; others are stopped as
+    /// [`Absent`](crate::StopReason::Absent).
+    pub need: u16,
 }
 
 impl PartMasks {
@@ -53,7 +57,14 @@ impl PartMasks {
         has_len: false,
         flags: ByteMask::SAME,
         data: [ByteMask::SAME; 64],
+        need: 0,
     };
+
+    /// Returns whether masks that follow these can be merged into them.
+    const fn can_take(&self, next: &Self) -> bool {
+        // What the next masks need is compared with the length that these make.
+        next.need <= self.need || !self.has_len
+    }
 
     /// Makes these masks apply themselves, then the others.
     fn then(&mut self, next: &Self) {
@@ -67,6 +78,7 @@ impl PartMasks {
         self.len = self.len.then(next.len);
         self.flags = self.flags.then(next.flags);
         self.has_len |= next.has_len;
+        self.need = self.need.max(next.need);
     }
 }
 
@@ -133,6 +145,8 @@ pub enum BpfInstruction {
         /// Start value.
         init: u8,
     },
+    /// Writes the value of a signal to another one.
+    WriteSignal(Box<SignalWrite>),
 }
 
 /// The changes that a route makes to a frame, in the order in which they are made.
@@ -143,7 +157,11 @@ impl BpfProgram {
     /// Adds an instruction. Masks that directly follow masks are merged into them.
     pub fn push(&mut self, next: BpfInstruction) {
         match (self.0.last_mut(), next) {
-            (Some(BpfInstruction::Masks(last)), BpfInstruction::Masks(next)) => last.then(&next),
+            (Some(BpfInstruction::Masks(last)), BpfInstruction::Masks(next))
+                if last.can_take(&next) =>
+            {
+                last.then(&next);
+            }
             (_, next) => self.0.push(next),
         }
     }

@@ -14,7 +14,7 @@ pub(super) struct ByteRange {
 /// Parses `from`, `to`, `result` and `init` of a checksum's table.
 pub(super) fn range(
     table: &mut TomlTable<'_>,
-    limits: FrameLimits,
+    limits: FrameLimits<'_>,
     found: &mut Diagnostics,
 ) -> Option<ByteRange> {
     let most = limits.payload as i64;

@@ -14,6 +14,7 @@ mod checksum;
 #[cfg(feature = "config")]
 mod checksum_toml;
 pub(crate) mod draft;
+mod field_word;
 pub(crate) mod operation;
 mod registry;
 #[cfg(feature = "config")]

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 /// A function that reads the value of a key; mistakes are added to the diagnostics.
 pub(crate) type Read<A> =
-    fn(&'static str, &TomlValue<'_>, FrameLimits, &mut Diagnostics) -> Option<A>;
+    fn(&'static str, &TomlValue<'_>, FrameLimits<'_>, &mut Diagnostics) -> Option<A>;
 
 /// An operation in `gateway.toml`: `{ KEY = VALUE }`, an element of a route's `do`.
 pub(crate) trait Toml: Sized {
@@ -25,7 +25,7 @@ pub(crate) trait Toml: Sized {
     fn parse(
         key: &'static str,
         value: &TomlValue<'_>,
-        limits: FrameLimits,
+        limits: FrameLimits<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self>;
 

@@ -1,4 +1,4 @@
-//! The conditions of a route on payload and length.
+//! The conditions of a route on payload, signals and length.
 
 use crate::{FrameMatch, PayloadPattern};
 
@@ -10,8 +10,12 @@ pub(super) fn implies(narrow: &FrameMatch, wide: &FrameMatch) -> bool {
         (None, Some(_)) => false,
         (Some((first, last)), Some((low, high))) => low <= first && last <= high,
     };
-    // Conditions on signals are compared as a whole only.
-    let when = wide.when.is_none() || wide.when == narrow.when;
+    // Conditions on signals are compared as a whole only; their texts do not matter.
+    let alternatives = |matching: &FrameMatch| {
+        let when = matching.when.as_ref();
+        when.map(|when| when.alternatives.clone())
+    };
+    let when = wide.when.is_none() || alternatives(wide) == alternatives(narrow);
     len && when
         && wide
             .payload
@@ -25,10 +29,14 @@ pub(super) fn meet(a: &FrameMatch, b: &FrameMatch) -> bool {
         (Some((first, last)), Some((low, high))) => low <= last && first <= high,
         _ => true,
     };
-    len && a
-        .payload
-        .iter()
-        .all(|one| b.payload.iter().all(|other| agree(one, other)))
+    let when = match (&a.when, &b.when) {
+        (Some(one), Some(other)) => !one.excludes(other),
+        _ => true,
+    };
+    len && when
+        && a.payload
+            .iter()
+            .all(|one| b.payload.iter().all(|other| agree(one, other)))
 }
 
 /// Returns whether the bits that both patterns compare have the same values.

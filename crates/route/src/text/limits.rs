@@ -1,11 +1,14 @@
-//! The limits that a route's kinds of frame impose on its texts.
+//! The limits that the other keys of a route impose on its texts.
 
+use super::message::RouteMessage;
 use crate::KindSet;
 
-/// The limits that the kinds of frame of a route impose.
+/// What the other keys of a route determine for a text.
 #[derive(Clone, Copy)]
-pub(crate) struct FrameLimits {
+pub(crate) struct FrameLimits<'m> {
     pub(crate) kinds: KindSet,
     /// Maximum number of payload bytes.
     pub(crate) payload: usize,
+    /// The message whose signals the text can name.
+    pub(crate) message: RouteMessage<'m>,
 }

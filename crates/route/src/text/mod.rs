@@ -2,5 +2,6 @@
 
 pub(crate) mod ids;
 pub(crate) mod limits;
+pub(crate) mod message;
 pub(crate) mod scan;
 pub(crate) mod words;

@@ -3,6 +3,7 @@
 
 pub mod cangw;
 pub mod reference;
+pub mod signals;
 
 use cangate_route::*;
 use frame::{CanId, FrameRef, Header, Kind};
@@ -301,7 +302,7 @@ pub fn random_match(rng: &mut Rng) -> FrameMatch {
             (a.min(b), a.max(b))
         }),
         message: None,
-        when: None,
+        when: rng.one_in(4).then(|| signals::random_condition(rng, 70)),
     }
 }
 
@@ -363,7 +364,20 @@ pub fn random_action(rng: &mut Rng, size: u32) -> Action {
             result: random_index(rng, size as i32),
             init: rng.byte(),
         }),
-        _ => Action::Crc8(random_crc8(rng, size as i32)),
+        7 => Action::Crc8(random_crc8(rng, size as i32)),
+        _ => Action::WriteSignals(writes_within(rng, size)),
+    }
+}
+
+/// Assignments that the longest payload has room for.
+fn writes_within(rng: &mut Rng, size: u32) -> WriteSignals {
+    loop {
+        let action = signals::random_writes(rng, size);
+        let fits = |end: usize| end <= size as usize;
+        let mut writes = action.writes.iter();
+        if writes.all(|write| fits(write.to.end()) && fits(write.source.end())) {
+            return action;
+        }
     }
 }
 

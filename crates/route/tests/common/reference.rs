@@ -1,6 +1,6 @@
 //! A slow, direct implementation of the model: every route, every filter, one after the other.
 
-use super::{Event, Owned, cangw};
+use super::{Event, Owned, cangw, signals};
 use cangate_route::*;
 use frame::{CanId, Header, Kind};
 
@@ -84,6 +84,10 @@ pub fn matches(matching: &FrameMatch, frame: &Owned) -> bool {
                     })
             }) && (usize::from(pattern.at) + pattern.value.len() <= frame.data.len())
         })
+        && matching
+            .when
+            .as_ref()
+            .is_none_or(|when| signals::holds(when, &frame.data))
 }
 
 /// Returns the events of the whole table, without rate limits.
@@ -213,6 +217,9 @@ fn change(actions: &[Action], frame: &Owned) -> Result<Owned, StopReason> {
             Action::XorSum(sum) => {
                 fits(&now)?;
                 cangw::xor_rel(sum, now.len, &mut now.data);
+            }
+            Action::WriteSignals(writes) => {
+                signals::write(writes, &mut now.data, now.len as usize)?;
             }
             // Random cases contain only the actions above.
             #[allow(unreachable_patterns)]

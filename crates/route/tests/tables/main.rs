@@ -15,3 +15,4 @@ mod compile;
 mod interest;
 mod limits;
 mod matching;
+mod signals;

@@ -8,7 +8,7 @@ use common::{Event, Rng, decide, random_frame, random_routes, reference};
 #[test]
 fn a_table_decides_as_a_loop_over_all_routes_does() {
     let mut rng = Rng(1);
-    let mut seen = [0_u32; 7];
+    let mut seen = [0_u32; 9];
     for case in 0..4000 {
         let routes = random_routes(&mut rng);
         let table =
@@ -46,17 +46,16 @@ fn a_table_decides_as_a_loop_over_all_routes_does() {
                     Event::Stopped(_, StopReason::TooLong) => 4,
                     Event::Stopped(_, StopReason::IdRange) => 5,
                     Event::Stopped(_, StopReason::RateLimit) => unreachable!("no limits here"),
-                    Event::Stopped(
-                        _,
-                        StopReason::Absent | StopReason::OutOfRange | StopReason::E2eWrong,
-                    ) => unreachable!("no signals here"),
+                    Event::Stopped(_, StopReason::Absent) => 7,
+                    Event::Stopped(_, StopReason::OutOfRange) => 8,
+                    Event::Stopped(_, StopReason::E2eWrong) => unreachable!("no E2E here"),
                 }] += 1;
             }
             seen[6] += u32::from(got.is_empty());
         }
     }
     // The cases must reach every outcome, or they prove nothing.
-    assert!(seen.iter().all(|n| *n > 500), "{seen:?}");
+    assert!(seen.iter().all(|n| *n > 200), "{seen:?}");
 }
 
 #[test]

@@ -183,6 +183,7 @@ impl DbcAttributes {
             start: value("GenSigStartValue"),
             inactive: value("GenSigInactiveValue"),
             timeout: value("GenSigTimeoutValue"),
+            invalid: None,
         }
     }
 

@@ -5,14 +5,14 @@ use super::signal::{DraftSignal, SignalStatements, resolve};
 use super::split::FilePlaces;
 use super::{node, raw_id};
 use crate::DatabaseError;
-use crate::message::{DatabaseWarning, FdMessage, ImpossibleMessage, MessageDefinition};
+use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDefinition};
 use crate::sending;
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use can_dbc_pest::{Pair, Rule};
-use frame::{CanId, dlc};
+use frame::CanId;
 
 /// The bit that marks an ID of 29 bits.
 const EXTENDED: u32 = 1 << 31;
@@ -152,11 +152,16 @@ impl DraftMessage {
         });
         let signal_cycle = cycles.flatten().min();
         let (sender, more_senders) = senders(self.sender, others, attributes);
+        let signals = resolve(
+            raw,
+            &self.name,
+            self.signals,
+            attributes,
+            statements,
+            warnings,
+        );
+        let name = attributes.long_name(raw).unwrap_or(self.name);
         let mut message = MessageDefinition {
-            line: self.line,
-            id: self.id,
-            len: self.len,
-            fd: None,
             sender,
             more_senders,
             cycle: attributes.millis(raw, "GenMsgCycleTime"),
@@ -165,18 +170,10 @@ impl DraftMessage {
             delay: attributes.millis(raw, "GenMsgDelayTime"),
             send_type: attributes.word(raw, "GenMsgSendType").map(|w| plain(&w)),
             signal_event,
-            j1939: false,
             e2e: attributes.e2e(raw),
             comment: statements.comment_of(raw),
-            signals: resolve(
-                raw,
-                &self.name,
-                self.signals,
-                attributes,
-                statements,
-                warnings,
-            ),
-            name: attributes.long_name(raw).unwrap_or(self.name),
+            signals,
+            ..MessageDefinition::new(self.line, name, self.id, self.len)
         };
         set_format(&mut message, raw, attributes);
         message
@@ -219,16 +216,7 @@ fn set_format(message: &mut MessageDefinition, raw: u32, attributes: &DbcAttribu
     message.j1939 = format.contains("J1939");
     // The numbers of Vector's tools, where the file does not define them.
     let is_stated = format.ends_with("_FD") || ["14", "15"].contains(&format.as_str());
-    let is_long = message.len > dlc::CLASSIC_MAX && message.len <= dlc::FD_MAX && !message.j1939;
-    if is_stated || is_long {
-        let brs = attributes.word(raw, "CANFD_BRS");
-        message.fd = Some(FdMessage {
-            is_stated,
-            brs: brs.map(|word| word == "1" || word.eq_ignore_ascii_case("true")),
-        });
-        // The next length that a frame can have.
-        if message.len <= dlc::FD_MAX {
-            message.len = dlc::fd_padded(message.len);
-        }
-    }
+    let brs = attributes.word(raw, "CANFD_BRS");
+    let brs = brs.map(|word| word == "1" || word.eq_ignore_ascii_case("true"));
+    message.set_fd(is_stated, brs);
 }

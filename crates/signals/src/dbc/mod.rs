@@ -7,13 +7,15 @@
 //! otherwise.
 
 mod attributes;
-mod encoding;
 mod message;
+mod pairs;
 mod signal;
 mod split;
 mod switches;
 
+use crate::define::one_line;
 use crate::doubles::warn_of_doubles;
+use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase};
 use crate::{DatabaseError, MessageDefinition};
 use alloc::borrow::{Cow, ToOwned as _};
@@ -23,8 +25,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use attributes::DbcAttributes;
 use can_dbc_pest::{DbcParser, Pair, Parser as _, Rule};
-use encoding::{decode, without_pairs};
 use message::DraftMessage;
+use pairs::without_pairs;
 use pest::error::InputLocation;
 use signal::SignalStatements;
 use split::{FilePlaces, Statements};
@@ -135,7 +137,11 @@ impl FileStatements {
             mut senders,
             signals,
         } = self;
-        signals.warn_of_unknown_signals(&messages, &left_out, &mut warnings);
+        let known = messages
+            .iter()
+            .flat_map(|message| message.all_names.iter().map(|name| (message.raw, &**name)))
+            .collect();
+        signals.warn_of_unknown_signals(&known, &left_out, &mut warnings);
         let messages = messages.into_iter().map(|draft| {
             let others = senders.remove(&draft.raw).unwrap_or_default();
             draft.complete(&attributes, &signals, others, &mut warnings)
@@ -168,7 +174,7 @@ fn grammar_error(
     let (line, column) = places.at(index);
     let rest = statement.get(index..).unwrap_or_default();
     let rest = rest.split(['\n', '\r']).next().unwrap_or_default();
-    let rest: String = rest.chars().take(30).collect();
+    let rest: String = one_line(rest).chars().take(30).collect();
     let problem = match rest.trim().is_empty() {
         true => "the statement is not complete".to_owned(),
         false => format!("no statement of a DBC continues with `{}`", rest.trim_end()),

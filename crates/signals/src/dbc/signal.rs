@@ -1,9 +1,8 @@
 //! Signals: `SG_`, and the statements about signals.
 
 use super::attributes::{DbcAttributes, unquoted};
-use super::message::DraftMessage;
 use super::split::FilePlaces;
-use super::switches::{SwitchStatement, find_switches, without_root};
+use super::switches::{SwitchStatement, SwitchedName, find_switches, without_root};
 use super::{node, raw_id};
 use crate::decimal::Decimal;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
@@ -22,7 +21,7 @@ pub(super) struct DraftSignal {
     pub(super) name: String,
     line: usize,
     /// `M`, `m3` or `m3M`; empty for a signal that each frame contains.
-    pub(super) indicator: String,
+    indicator: String,
     layout: FieldLayout,
     field: SignalField,
     is_signed: bool,
@@ -43,7 +42,7 @@ pub(super) struct SignalStatements {
     /// Signals that `SIG_VALTYPE_` makes floating-point numbers.
     floats: BTreeMap<SignalKey, ()>,
     value_names: BTreeMap<SignalKey, Vec<ValueName>>,
-    pub(super) switches: BTreeMap<SignalKey, SwitchStatement>,
+    switches: BTreeMap<SignalKey, SwitchStatement>,
     comments: BTreeMap<SignalKey, String>,
     message_comments: BTreeMap<u32, String>,
     /// Each signal of such a statement other than a comment, with the line and the keyword.
@@ -124,17 +123,14 @@ impl SignalStatements {
         self.message_comments.get(&raw).cloned().unwrap_or_default()
     }
 
-    /// Adds a warning for each statement whose message or signal is not in the file.
+    /// Adds a warning for each statement whose signal is not one of those in the file, unless its
+    /// message is left out.
     pub(super) fn warn_of_unknown_signals(
         &self,
-        messages: &[DraftMessage],
+        known: &BTreeSet<(u32, &str)>,
         left_out: &BTreeSet<u32>,
         warnings: &mut Vec<DatabaseWarning>,
     ) {
-        let known: BTreeSet<(u32, &str)> = messages
-            .iter()
-            .flat_map(|message| message.all_names.iter().map(|name| (message.raw, &**name)))
-            .collect();
         for ((raw, name), (line, keyword)) in &self.places {
             if !known.contains(&(*raw, name)) && !left_out.contains(raw) {
                 warnings.push(DatabaseWarning {
@@ -269,8 +265,16 @@ pub(super) fn resolve(
             problem: format!("signal {} of {message}: {problem}", draft.name),
         });
     };
-    let mut switches = find_switches(raw, &drafts, statements);
-    for (index, problem) in without_root(&drafts, &switches) {
+    let names: Vec<SwitchedName<'_>> = drafts
+        .iter()
+        .map(|draft| SwitchedName {
+            name: &draft.name,
+            indicator: &draft.indicator,
+        })
+        .collect();
+    let statement_of = |name: &str| statements.switches.get(&(raw, name.to_owned())).cloned();
+    let mut switches = find_switches(&names, statement_of);
+    for (index, problem) in without_root(&names, &switches) {
         warn(&drafts[index], format!("{problem}; it is left out"));
         switches[index] = Err(problem);
     }

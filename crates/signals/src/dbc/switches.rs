@@ -1,6 +1,5 @@
 //! Multiplexer switches: which signal decides whether a frame contains another one.
 
-use super::signal::{DraftSignal, SignalStatements};
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -21,34 +20,38 @@ pub(super) struct SwitchStatement {
 /// The switch of a signal, if it has one, or the reason why it is unknown.
 pub(super) type SwitchResult = Result<Option<SwitchStatement>, String>;
 
-/// Returns the switch of each signal of a message: by its `SG_MUL_VAL_`, else by its indicator.
+/// A signal of a message, as far as its switch is concerned.
+#[derive(Clone, Copy)]
+pub(super) struct SwitchedName<'a> {
+    pub(super) name: &'a str,
+    /// `M`, `m3` or `m3M`; empty for a signal that each frame contains.
+    pub(super) indicator: &'a str,
+}
+
+/// Returns the switch of each signal of a message: by its own statement, else by its indicator.
 pub(super) fn find_switches(
-    raw: u32,
-    drafts: &[DraftSignal],
-    statements: &SignalStatements,
+    signals: &[SwitchedName<'_>],
+    statement_of: impl Fn(&str) -> Option<SwitchStatement>,
 ) -> Vec<SwitchResult> {
-    let mut marked = drafts.iter().filter(|draft| draft.indicator == "M");
+    let mut marked = signals.iter().filter(|signal| signal.indicator == "M");
     let root = match (marked.next(), marked.next()) {
-        (Some(one), None) => Ok(&*one.name),
+        (Some(one), None) => Ok(one.name),
         (None, _) => Err("no signal of the message is its multiplexer switch (`M`)"),
         (Some(_), Some(_)) => Err(
             "several signals are marked as multiplexer switch (`M`), and no SG_MUL_VAL_ names its own",
         ),
     };
-    let of = |draft: &DraftSignal| {
-        let own = statements.switches.get(&(raw, draft.name.clone()));
-        match own {
-            Some(own) => Ok(Some(own.clone())),
-            None => by_indicator(draft, root),
-        }
+    let of = |signal: &SwitchedName<'_>| match statement_of(signal.name) {
+        Some(own) => Ok(Some(own)),
+        None => by_indicator(signal.indicator, root),
     };
-    drafts.iter().map(of).collect()
+    signals.iter().map(of).collect()
 }
 
 /// Returns the switch by the indicator of the `SG_`. `root` is the only signal of the message that
 /// is marked `M`.
-fn by_indicator(draft: &DraftSignal, root: Result<&str, &str>) -> SwitchResult {
-    let Some(number) = draft.indicator.strip_prefix('m') else {
+fn by_indicator(indicator: &str, root: Result<&str, &str>) -> SwitchResult {
+    let Some(number) = indicator.strip_prefix('m') else {
         return Ok(None);
     };
     let number = number.strip_suffix('M').unwrap_or(number);
@@ -65,12 +68,12 @@ fn by_indicator(draft: &DraftSignal, root: Result<&str, &str>) -> SwitchResult {
 /// Returns the signals whose switches do not lead to a signal that each frame contains, with the
 /// reason.
 pub(super) fn without_root(
-    drafts: &[DraftSignal],
+    signals: &[SwitchedName<'_>],
     switches: &[SwitchResult],
 ) -> Vec<(usize, String)> {
     let mut positions = BTreeMap::new();
-    for (index, draft) in drafts.iter().enumerate() {
-        positions.entry(&*draft.name).or_insert(index);
+    for (index, signal) in signals.iter().enumerate() {
+        positions.entry(signal.name).or_insert(index);
     }
     let lead = |index: usize| {
         let mut at = index;
@@ -93,7 +96,7 @@ pub(super) fn without_root(
             "its multiplexer switches depend on one another, or are more than {MAX_DEPTH}"
         ))
     };
-    let all = 0..drafts.len();
+    let all = 0..signals.len();
     all.filter_map(|index| Some((index, lead(index)?)))
         .collect()
 }

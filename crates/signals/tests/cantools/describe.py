@@ -5,6 +5,7 @@ The names of the files are on standard input. Fields are separated by tabs.
 
 import os
 import random
+import re
 import sys
 
 import cantools
@@ -20,15 +21,29 @@ def number(value):
     return "" if value is None else repr(value)
 
 
+def identifier(value):
+    """Returns a name of a KCD or SYM file with only letters, digits and `_`, as cangate has it."""
+    return re.sub("[^A-Za-z0-9_]", "_", value) if plain_names else value
+
+
+def whole(value):
+    """cantools has the values of names in ARXML files as floating-point numbers."""
+    return int(value) if value == int(value) else value
+
+
+plain_names = False
+is_arxml = False
+
+
 def say(*fields):
     print("\t".join(text(field) for field in fields))
 
 
 def read(name):
-    """Reads a file as its bytes are encoded; cantools itself assumes cp1252 for a DBC."""
+    """Reads a file as its bytes are encoded; cantools itself assumes cp1252."""
     data = open(name, "rb").read()
     encoding = None
-    if name.lower().endswith(".dbc"):
+    if name.lower().endswith((".dbc", ".sym")):
         try:
             data.decode("utf-8")
             encoding = "utf-8-sig"
@@ -55,18 +70,24 @@ def ranges(ids):
     return ",".join(f"{a}-{b}" for a, b in out)
 
 
+def comment(signal):
+    """Returns the comment of the file, without those that cantools makes for SecOC."""
+    own = (signal.comment or "").strip()
+    return "" if is_arxml and own.startswith("Truncated ") else own
+
+
 def describe_signal(signal):
     choices = signal.choices or {}
     has_range = (signal.minimum or 0, signal.maximum or 0) != (0, 0)
-    names = "\x1f".join(f"{raw}={name}" for raw, name in sorted(choices.items()))
-    say("signal", signal.name, signal.start, signal.length,
+    names = "\x1f".join(f"{whole(raw)}={name}" for raw, name in sorted(choices.items()))
+    say("signal", identifier(signal.name), signal.start, signal.length,
         "intel" if signal.byte_order == "little_endian" else "motorola", kind(signal),
         number(signal.scale), number(signal.offset),
         number(signal.minimum if has_range else None),
         number(signal.maximum if has_range else None), signal.unit or "",
-        ",".join(sorted(filter(None, signal.receivers))),
-        signal.multiplexer_signal or "", ranges(signal.multiplexer_ids),
-        number(signal.raw_initial), number(signal.raw_invalid), signal.comment or "", names)
+        ",".join(sorted(map(identifier, filter(None, signal.receivers)))),
+        identifier(signal.multiplexer_signal or ""), ranges(signal.multiplexer_ids),
+        number(signal.raw_initial), number(signal.raw_invalid), comment(signal), names)
 
 
 def put(data, signal, value):
@@ -107,12 +128,15 @@ def describe_payloads(message, source, count):
             encoded = message.encode(raw, scaling=False, strict=False).hex()
         except Exception:
             encoded = "-"
-        values = [f"{name}\x1e{number(raw[name])}\x1e{number(scaled[name])}" for name in sorted(raw)]
+        values = [f"{identifier(name)}\x1e{number(raw[name])}\x1e{number(scaled[name])}" for name in sorted(raw)]
         say("payload", data.hex(), encoded, *values)
 
 
 def describe(name, count):
+    global is_arxml, plain_names
     say("file", name)
+    is_arxml = name.lower().endswith(".arxml")
+    plain_names = name.lower().endswith((".kcd", ".sym"))
     try:
         database = read(name)
     except Exception as error:
@@ -123,9 +147,9 @@ def describe(name, count):
         return
     source = random.Random(os.path.basename(name))
     for message in database.messages:
-        say("message", message.frame_id, "e" if message.is_extended_frame else "s", message.name,
-            message.length, "fd" if message.is_fd else "", ",".join(sorted(filter(None, message.senders))),
-            number(message.cycle_time), message.comment or "")
+        say("message", message.frame_id, "e" if message.is_extended_frame else "s", identifier(message.name),
+            message.length, "fd" if message.is_fd else "", ",".join(sorted(map(identifier, filter(None, message.senders)))),
+            number(message.cycle_time), (message.comment or "").strip())
         for signal in sorted(message.signals, key=lambda signal: signal.name):
             describe_signal(signal)
         describe_payloads(message, source, count)

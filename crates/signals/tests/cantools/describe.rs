@@ -64,7 +64,7 @@ pub(crate) fn message(message: &MessageDefinition) -> Fields {
         if is_fd { "fd" } else { "" }.to_owned(),
         sorted(senders),
         cycle.unwrap_or_default(),
-        on_one_line(&message.comment),
+        on_one_line(message.comment.trim()),
     ];
     MESSAGE.into_iter().zip(values).collect()
 }
@@ -127,8 +127,8 @@ pub(crate) fn signal(message: &MessageDefinition, signal: &SignalDefinition) -> 
         switch,
         values,
         decimal(signal.substitutes.start),
-        String::new(),
-        on_one_line(&signal.comment),
+        decimal(signal.substitutes.invalid),
+        on_one_line(signal.comment.trim()),
         on_one_line(&names.join("\u{1f}")),
         String::new(),
     ];

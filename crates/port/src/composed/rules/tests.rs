@@ -308,7 +308,7 @@ fn a_multiplexed_signal_is_read_only_with_its_switch() {
         assert!(composer.take(0, frame.view()));
         let mut last = 0;
         composer.make(composer.deadline().unwrap(), 1, &mut |frame| {
-            last = frame.data()[0]
+            last = frame.data()[0];
         });
         assert_eq!(last, expected);
     }

@@ -12,7 +12,7 @@ use crate::{
     FrameInterest, InterestIds, LinkState, PollReceive, PortError, PortWait, Receive, ReceiveStamp,
     ReceivedFrame, RxCounters, RxReport, StampSource,
 };
-use frame::{FrameRef, Nanos};
+use frame::{FrameRef, Nanos, wire};
 use linux::Errno;
 use linux::can::layout::decode;
 use linux::can::{controller_trouble, error_class, reported_state};
@@ -108,6 +108,9 @@ impl FrameInspector {
             shared.resume();
         }
         self.counters.local += u64::from(arrival.local);
+        let bits = wire::unstuffed(frame.header());
+        self.counters.bits += u64::from(bits.nominal);
+        self.counters.data_bits += u64::from(bits.data);
         let stamp = |ns, source| ReceiveStamp { ns, source };
         let hardware = arrival.hardware.filter(|_| self.hardware_stamps);
         take(ReceivedFrame {

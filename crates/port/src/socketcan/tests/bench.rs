@@ -170,6 +170,10 @@ impl<W: TransmitWay> TransmitWay for Failing<W> {
         self.way.set_loopback(on)
     }
 
+    fn owns_slots(&self) -> bool {
+        self.way.owns_slots()
+    }
+
     fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
         match self.fake.send_errors.lock().unwrap().pop_front().flatten() {
             Some(error) => Err(error),

@@ -3,7 +3,7 @@
 use super::super::config::{ReceiveBy, TransmitBy};
 use super::bench::{Bench, UP, bench, bench_by, bench_with, classic};
 use crate::{OutgoingFrame, TransmitRefusal};
-use frame::{CanId, Frame, FrameBuf, Header, Kind, flags};
+use frame::{CanId, Frame, FrameBuf, Header, Kind, flags, wire};
 use linux::Errno;
 use linux::can::InterfaceState;
 use linux::can::layout::{CLASSIC_SIZE, XL_SIZE};
@@ -85,6 +85,53 @@ fn what_is_no_frame_is_counted() {
     bench.bus.send(&long).unwrap();
     assert_eq!(bench.take(0).len(), 1);
     assert_eq!(bench.rx.counters().malformed, 2);
+}
+
+#[test]
+fn the_bits_on_the_bus_are_counted_on_both_sides() {
+    let mut bench = bench();
+    let frames = [
+        classic(3),
+        "12345678#112233".parse().unwrap(),
+        "123#R5".parse().unwrap(),
+        "123##1112233445566778899".parse().unwrap(),
+        "123##0112233445566778899".parse().unwrap(),
+        // Error frames are not on the bus.
+        "20000080#0000000000000000".parse().unwrap(),
+    ];
+    let mut expected = (0, 0);
+    for frame in &frames {
+        if wire::length(frame.view()).is_some() {
+            let least = wire::unstuffed(&frame.header());
+            expected.0 += u64::from(least.nominal);
+            expected.1 += u64::from(least.data);
+        }
+        bench.come(frame);
+        let _ = bench.tx.transmit(0, OutgoingFrame::new(frame.view(), 0));
+        bench.tx.flush(0).unwrap();
+    }
+    bench.take(0);
+    let (rx, tx) = (bench.rx.counters(), bench.tx.counters());
+    assert_eq!((rx.bits, rx.data_bits), expected);
+    assert_eq!(
+        (tx.bits, tx.data_bits, tx.sent),
+        (expected.0, expected.1, 5)
+    );
+    // A frame that is taken back was not sent.
+    bench
+        .line()
+        .send_errors
+        .lock()
+        .unwrap()
+        .push_back(Some(Errno::NOBUFS));
+    bench
+        .tx
+        .transmit(0, OutgoingFrame::new(frames[3].view(), 0))
+        .unwrap();
+    bench.tx.flush(0).unwrap();
+    assert!(bench.tx.recall());
+    let tx = bench.tx.counters();
+    assert_eq!((tx.bits, tx.data_bits), expected);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::{
     Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, PortWait, Transmit,
     TransmitRefusal, TxCounters,
 };
+use frame::wire::{self, PhaseBits};
 use frame::{FrameRef, Kind, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, XL_MTU, encode};
@@ -62,6 +63,8 @@ pub(super) struct RawTransmit<W> {
     warned: bool,
     fd: bool,
     xl: bool,
+    /// The bits of the newest frame, which can be recalled.
+    newest: PhaseBits,
     counters: TxCounters,
 }
 
@@ -87,6 +90,7 @@ impl<W: TransmitWay> RawTransmit<W> {
             warned: false,
             fd,
             xl,
+            newest: PhaseBits::default(),
             counters: TxCounters::default(),
         }
     }
@@ -202,6 +206,9 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
         *echo = outgoing.echo;
         self.count += 1;
         self.counters.taken += 1;
+        self.newest = wire::unstuffed(outgoing.frame.header());
+        self.counters.bits += u64::from(self.newest.nominal);
+        self.counters.data_bits += u64::from(self.newest.data);
         Ok(Accepted)
     }
 
@@ -279,6 +286,8 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
         if ours {
             self.count = 0;
             self.counters.taken -= 1;
+            self.counters.bits -= u64::from(self.newest.nominal);
+            self.counters.data_bits -= u64::from(self.newest.data);
             self.held = HoldReason::Unsent;
         }
         ours

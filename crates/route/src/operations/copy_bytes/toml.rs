@@ -41,7 +41,7 @@ impl Toml for CopyBytes {
     fn parse(
         key: &'static str,
         value: &TomlValue<'_>,
-        limits: FrameLimits,
+        limits: FrameLimits<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let clear = key == "move";

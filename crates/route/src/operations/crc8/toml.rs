@@ -60,7 +60,7 @@ impl Toml for Crc8 {
     fn parse(
         _: &'static str,
         value: &TomlValue<'_>,
-        limits: FrameLimits,
+        limits: FrameLimits<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let mut table = value.table("`crc8`", found)?;

@@ -41,7 +41,7 @@ impl Toml for MapId {
     fn parse(
         _: &'static str,
         value: &TomlValue<'_>,
-        _: FrameLimits,
+        _: FrameLimits<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let mut table = value.table("`map_id`", found)?;

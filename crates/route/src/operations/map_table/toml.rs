@@ -27,7 +27,7 @@ impl Toml for MapTable {
     fn parse(
         _: &'static str,
         value: &TomlValue<'_>,
-        _: FrameLimits,
+        _: FrameLimits<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let table = value.table("`map`", found)?;

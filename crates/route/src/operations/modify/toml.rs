@@ -55,7 +55,7 @@ impl Toml for Modify {
     fn parse(
         key: &'static str,
         value: &TomlValue<'_>,
-        limits: FrameLimits,
+        limits: FrameLimits<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let op = match key {
@@ -179,7 +179,7 @@ fn id(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<IdOperand> {
 fn len(
     op: ModifyOp,
     value: &TomlValue<'_>,
-    limits: FrameLimits,
+    limits: FrameLimits<'_>,
     f: &mut Diagnostics,
 ) -> Option<u8> {
     let len = value.integer(0..=255, f)?;
@@ -198,7 +198,7 @@ fn len(
 }
 
 /// Parses `["brs", "esi"]`, or a byte.
-fn flags(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<u8> {
+fn flags(value: &TomlValue<'_>, limits: FrameLimits<'_>, found: &mut Diagnostics) -> Option<u8> {
     if limits.kinds.classic && !limits.kinds.fd && !limits.kinds.xl {
         let message = "classic frames have no flags that could be changed";
         found.push(Diagnostic::warning(value.span(), message).hint("leave out `flags`"));
@@ -216,7 +216,11 @@ fn flags(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) ->
     Some(bits.value)
 }
 
-fn data(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<Vec<u8>> {
+fn data(
+    value: &TomlValue<'_>,
+    limits: FrameLimits<'_>,
+    found: &mut Diagnostics,
+) -> Option<Vec<u8>> {
     let SpannedValue { value: bytes, span } = value.hex(found)?;
     let most = limits.payload.min(dlc::FD_MAX);
     if bytes.is_empty() {

@@ -26,7 +26,7 @@ impl Toml for OffsetId {
     fn parse(
         _: &'static str,
         value: &TomlValue<'_>,
-        _: FrameLimits,
+        _: FrameLimits<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let by = value.integer(-MOST..=MOST, found)?.value;

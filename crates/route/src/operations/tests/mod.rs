@@ -59,6 +59,7 @@ mod text {
         let source = SourceText::new("test", text);
         let mut found = Diagnostics::new();
         let limits = FrameLimits {
+            message: crate::text::message::RouteMessage::Unnamed,
             kinds: KindSet::default(),
             payload: 8,
         };

@@ -1,6 +1,7 @@
 //! Writes signals.
 
 use super::apply::ApplyOperation;
+use super::bpf::BpfProgram;
 #[cfg(feature = "config")]
 use super::cangw::{CanGw, RulePart};
 use super::draft::FrameDraft;
@@ -9,6 +10,9 @@ use crate::StopReason;
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 use signals::{FieldWrite, MAX_WRITES, WriteRefusal, write_fields};
 
+mod bpf;
+#[cfg(feature = "config")]
+mod neighbours;
 #[cfg(feature = "config")]
 mod toml;
 
@@ -59,6 +63,10 @@ impl Operation for WriteSignals {
     fn reach(&self) -> usize {
         self.end()
     }
+
+    fn to_bpf(&self, program: &mut BpfProgram) -> Result<(), String> {
+        bpf::add(self, program)
+    }
 }
 
 impl ApplyOperation for Box<[FieldWrite]> {
@@ -76,6 +84,9 @@ impl ApplyOperation for Box<[FieldWrite]> {
 #[cfg(feature = "config")]
 impl CanGw for WriteSignals {
     fn rule_part(&self) -> Result<RulePart, String> {
-        Err("it writes signals".into())
+        Err(
+            "it writes signals, and can-gw cannot leave out frames that are too short to contain them"
+                .into(),
+        )
     }
 }

@@ -24,7 +24,7 @@ impl Toml for XorSum {
     fn parse(
         _: &'static str,
         value: &TomlValue<'_>,
-        limits: FrameLimits,
+        limits: FrameLimits<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let mut table = value.table("`xor_sum`", found)?;

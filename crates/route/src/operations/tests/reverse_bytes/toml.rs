@@ -12,7 +12,7 @@ impl Toml for ReverseBytes {
     fn parse(
         _: &'static str,
         value: &TomlValue<'_>,
-        limits: FrameLimits,
+        limits: FrameLimits<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let count = value.integer(1..=limits.payload as i64, found)?.value as u16;

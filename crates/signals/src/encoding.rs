@@ -3,10 +3,9 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 /// The end-of-file character of old DOS programs (Ctrl-Z).
-const END: u8 = 0x1A;
+pub(crate) const END: u8 = 0x1A;
 
 /// The characters of bytes 80 to 9F in Windows-1252. The five bytes without a character are taken
 /// as control characters, as the WHATWG encoding standard does.
@@ -19,7 +18,7 @@ const WINDOWS_1252: [char; 32] = [
 
 /// Decodes UTF-8 or UTF-16 with or without a byte order mark, or Windows-1252, in which each byte
 /// is a character.
-pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let end = bytes.iter().rposition(|b| *b != END && *b != 0);
     if let Some(text) = utf_16(bytes) {
         return Cow::Owned(text);
@@ -59,29 +58,4 @@ fn utf_16(bytes: &[u8]) -> Option<String> {
         .collect();
     let text = text.trim_start_matches('\u{FEFF}');
     Some(text.trim_end_matches(['\u{1A}', '\0']).into())
-}
-
-/// Decodes the same bytes in an encoding with two bytes per character (Shift JIS, GBK, Big5): the
-/// second one can be `\` or another character that has a meaning in the grammar. Each such pair
-/// becomes one placeholder character; names are ASCII in all of these encodings. `None` where there
-/// are no such pairs.
-pub(super) fn without_pairs(bytes: &[u8]) -> Option<String> {
-    // First bytes of a pair, and second bytes.
-    let leads = |b: u8| matches!(b, 0x81..=0x9F | 0xA1..=0xFE);
-    let trails = |b: u8| matches!(b, 0x40..=0x7E | 0x80..=0xFE);
-    let mut out = Vec::with_capacity(bytes.len());
-    let (mut rest, mut found) = (bytes, false);
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        match after.split_first() {
-            Some((second, behind)) if leads(*first) && trails(*second) => {
-                (rest, found) = (behind, true);
-                out.push(b'?');
-            }
-            _ => out.push(if first.is_ascii() { *first } else { b'?' }),
-        }
-    }
-    let end = out.iter().rposition(|b| *b != END && *b != 0)?;
-    out.truncate(end + 1);
-    found.then(|| String::from_utf8(out).ok())?
 }

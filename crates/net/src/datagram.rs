@@ -1,0 +1,73 @@
+//! What protocols of datagrams have in common.
+
+use frame::{FrameRef, Nanos};
+use std::fmt;
+
+/// The first fault of a datagram or of a frame in it. The whole datagram is left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DatagramFault {
+    /// Offset of the fault in the datagram, bytes.
+    pub at: usize,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+impl fmt::Display for DatagramFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at byte {})", self.what, self.at)
+    }
+}
+
+impl std::error::Error for DatagramFault {}
+
+/// Reads the datagrams of a protocol.
+pub trait DatagramReader: Send {
+    /// Checks a whole datagram. Returns its sequence number, where the protocol has one.
+    ///
+    /// # Errors
+    /// [`DatagramFault`] is the first fault.
+    fn check(&mut self, datagram: &[u8]) -> Result<Option<u8>, DatagramFault>;
+
+    /// Returns the next frame of a datagram that was checked, and moves `at` behind it. `at` begins
+    /// at 0. `None` after the last frame.
+    fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<FrameRef<'d>>;
+
+    /// Returns the number of messages and datagrams that are valid and not for this reader.
+    fn passed_over(&self) -> u64 {
+        0
+    }
+}
+
+/// The reason why a frame was not written into a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotWritten {
+    /// The datagram has no room for it: send it, and begin another one.
+    Full,
+    /// The protocol cannot express such a frame.
+    Unsupported,
+}
+
+/// Writes the datagrams of a protocol.
+pub trait DatagramWriter: Send {
+    /// Returns whether the protocol can express the frame.
+    fn carries(&self, frame: &FrameRef<'_>) -> bool;
+
+    /// Adds a frame to the datagram, which it begins where `out` is empty. `unix` is the frame's
+    /// time as Unix time.
+    ///
+    /// # Errors
+    /// [`NotWritten`] is the reason; `out` is unchanged.
+    fn push(
+        &mut self,
+        frame: &FrameRef<'_>,
+        unix: Nanos,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotWritten>;
+
+    /// Returns the number of frames of any length that the datagram certainly has room for.
+    fn room(&self, out: &[u8]) -> usize;
+
+    /// Completes a datagram with its sequence number and its length. Called once for each datagram,
+    /// immediately before it is sent.
+    fn finish(&mut self, out: &mut [u8]);
+}

@@ -1,0 +1,38 @@
+//! IEEE 1722 (AVTP): CAN frames as ACF messages, in datagrams of UDP (annex J).
+//!
+//! * A datagram over UDP begins with a sequence number of 32 bits. A stream's header follows: NTSCF
+//!   (subtype 82) without, or TSCF (subtype 05) with a presentation time; both have a sequence
+//!   number of 8 bits and the stream's ID of 64 bits.
+//! * An ACF message of CAN has flags, the number of a bus, a time stamp of 64 bits (not in *brief*
+//!   messages), the identifier, the payload, and padding to 4 bytes. A remote frame has as many
+//!   zero bytes as its length.
+//! * Version 2 (IEEE 1722-2025) has wider numbers of buses, and messages for CAN XL.
+//!
+//! The layouts are those of COVESA's Open1722. Messages of other types, of other streams and of
+//! other buses are passed over. BRS and ESI of a classic frame are ignored: Open1722 leaves them
+//! set after an FD frame.
+
+mod message;
+mod reader;
+mod writer;
+
+pub use message::MessageVersion;
+pub use reader::AcfReader;
+pub use writer::AcfWriter;
+
+/// The stream ID of Open1722's programs.
+pub const DEFAULT_STREAM: u64 = 0xAABB_CCDD_EEFF_0001;
+
+/// The UDP port for continuous streams (IEEE 1722, annex J).
+pub const PORT: u16 = 17_220;
+
+/// Length of the sequence number before a stream's header over UDP, bytes.
+const ENCAPSULATION: usize = 4;
+
+const NTSCF: u8 = 0x82;
+const TSCF: u8 = 0x05;
+const NTSCF_HEADER: usize = 12;
+const TSCF_HEADER: usize = 24;
+
+/// Greatest length of the messages of an NTSCF datagram, bytes: its field has 11 bits.
+const MAX_MESSAGES: usize = 2047;

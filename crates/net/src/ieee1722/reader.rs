@@ -1,0 +1,115 @@
+//! Reading datagrams.
+
+use super::message::{MessageContent, len, read};
+use super::{ENCAPSULATION, NTSCF, NTSCF_HEADER, TSCF, TSCF_HEADER};
+use crate::{DatagramFault, DatagramReader};
+use frame::FrameRef;
+
+/// The bit of the second byte of a stream's header that marks its ID as valid.
+const STREAM_VALID: u8 = 0x80;
+
+/// Reads the datagrams of one stream.
+#[derive(Clone, Debug)]
+pub struct AcfReader {
+    stream: u64,
+    bus: Option<u16>,
+    others: u64,
+}
+
+impl AcfReader {
+    /// Returns a reader of the stream with this ID, which takes the frames of this bus; `None`: of
+    /// all buses.
+    #[must_use]
+    pub const fn new(stream: u64, bus: Option<u16>) -> Self {
+        Self {
+            stream,
+            bus,
+            others: 0,
+        }
+    }
+}
+
+/// Returns the offset of the first message, the sequence number, the stream's ID, and the offset of
+/// the end.
+fn header(datagram: &[u8]) -> Result<(usize, u8, u64, usize), DatagramFault> {
+    let fault = |at, what| Err(DatagramFault { at, what });
+    let early = fault(datagram.len(), "the header ends early");
+    let Some(header) = datagram.get(ENCAPSULATION..) else {
+        return early;
+    };
+    let (Some(&subtype), Some(&second)) = (header.first(), header.get(1)) else {
+        return early;
+    };
+    let is_ntscf = match subtype {
+        NTSCF => true,
+        TSCF => false,
+        _ => return fault(ENCAPSULATION, "the subtype is neither NTSCF nor TSCF"),
+    };
+    let begin = if is_ntscf { NTSCF_HEADER } else { TSCF_HEADER };
+    let Some(header) = header.get(..begin) else {
+        return early;
+    };
+    if second & 0x70 != 0 {
+        return fault(ENCAPSULATION + 1, "the version is not 0");
+    }
+    if second & STREAM_VALID == 0 {
+        return fault(ENCAPSULATION + 1, "it has no valid stream ID");
+    }
+    let (len, sequence) = if is_ntscf {
+        (u16::from_be_bytes([second & 7, header[2]]), header[3])
+    } else {
+        (u16::from_be_bytes([header[20], header[21]]), header[2])
+    };
+    let stream = header[4..12]
+        .iter()
+        .fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let begin = ENCAPSULATION + begin;
+    let end = begin + usize::from(len);
+    if end != datagram.len() {
+        return fault(datagram.len(), "its length is not that of its messages");
+    }
+    Ok((begin, sequence, stream, end))
+}
+
+impl DatagramReader for AcfReader {
+    fn check(&mut self, datagram: &[u8]) -> Result<Option<u8>, DatagramFault> {
+        let (mut at, sequence, stream, end) = header(datagram)?;
+        while at < end {
+            let fault = |what| DatagramFault { at, what };
+            let rest = &datagram[at..end];
+            let len = len(rest).map_err(fault)?;
+            read(&rest[..len]).map_err(fault)?;
+            at += len;
+        }
+        if stream != self.stream {
+            self.others += 1;
+            // Its numbers are those of another stream.
+            return Ok(None);
+        }
+        Ok(Some(sequence))
+    }
+
+    fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<FrameRef<'d>> {
+        let (begin, _, stream, end) = header(datagram).ok()?;
+        if stream != self.stream {
+            return None;
+        }
+        *at = (*at).max(begin);
+        while *at < end {
+            let rest = &datagram[*at..end];
+            let len = len(rest).ok()?;
+            *at += len;
+            match read(&rest[..len]) {
+                Ok(MessageContent::Can(bus, frame)) if self.bus.is_none_or(|own| own == bus) => {
+                    return Some(frame);
+                }
+                _ => self.others += 1,
+            }
+        }
+        None
+    }
+
+    fn passed_over(&self) -> u64 {
+        self.others
+    }
+}

@@ -1,0 +1,99 @@
+//! Writing datagrams.
+
+use super::message::{MessageVersion, size, write};
+use super::{ENCAPSULATION, MAX_MESSAGES, NTSCF, NTSCF_HEADER};
+use crate::cannelloni::MAX_DATAGRAM;
+use crate::{DatagramWriter, NotWritten};
+use frame::{FrameRef, Kind, Nanos, dlc};
+
+const HEADERS: usize = ENCAPSULATION + NTSCF_HEADER;
+
+/// Writes the datagrams of one stream, as NTSCF over UDP.
+#[derive(Clone, Debug)]
+pub struct AcfWriter {
+    stream: u64,
+    version: MessageVersion,
+    bus: u16,
+    brief: bool,
+    sequence: u32,
+}
+
+impl AcfWriter {
+    /// Returns a writer of the stream with this ID, for frames of this bus, at most
+    /// [`MessageVersion::last_bus`]. `brief`: without time stamps.
+    #[must_use]
+    pub const fn new(stream: u64, version: MessageVersion, bus: u16, brief: bool) -> Self {
+        Self {
+            stream,
+            version,
+            bus,
+            brief,
+            sequence: 0,
+        }
+    }
+}
+
+impl DatagramWriter for AcfWriter {
+    fn carries(&self, frame: &FrameRef<'_>) -> bool {
+        let id = frame.id();
+        match frame.kind() {
+            Kind::Classic => !id.is_err(),
+            Kind::Fd => !id.is_err() && !id.is_rtr(),
+            Kind::Xl => {
+                self.version == MessageVersion::V2 && size(frame, self.brief) <= MAX_MESSAGES
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        frame: &FrameRef<'_>,
+        unix: Nanos,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotWritten> {
+        if !self.carries(frame) {
+            return Err(NotWritten::Unsupported);
+        }
+        let begun = out.len().max(HEADERS);
+        // A long XL frame has a datagram of its own.
+        let alone = begun == HEADERS;
+        if !alone && begun + size(frame, self.brief) > MAX_DATAGRAM {
+            return Err(NotWritten::Full);
+        }
+        if out.is_empty() {
+            out.resize(HEADERS, 0);
+        }
+        let stamp = (!self.brief).then_some(unix);
+        // An FD length that no DLC represents is padded, as on the wire.
+        if frame.kind() == Kind::Fd && dlc::fd_padded(frame.len()) != frame.len() {
+            if let Some(frame) = frame::Frame::from_view(*frame) {
+                write(&frame.padded().view(), self.version, self.bus, stamp, out);
+            }
+        } else {
+            write(frame, self.version, self.bus, stamp, out);
+        }
+        Ok(())
+    }
+
+    fn room(&self, out: &[u8]) -> usize {
+        // An XL frame may need a datagram of its own.
+        if self.version == MessageVersion::V2 {
+            return usize::from(out.is_empty());
+        }
+        let longest = 16 + dlc::FD_MAX;
+        (MAX_DATAGRAM - out.len().max(HEADERS)) / longest
+    }
+
+    fn finish(&mut self, out: &mut [u8]) {
+        let len = out.len().saturating_sub(HEADERS);
+        if let Some(header) = out.first_chunk_mut::<HEADERS>() {
+            header[..4].copy_from_slice(&self.sequence.to_be_bytes());
+            header[4] = NTSCF;
+            header[5] = 0x80 | (len >> 8) as u8 & 7;
+            header[6] = len as u8;
+            header[7] = self.sequence as u8;
+            header[8..].copy_from_slice(&self.stream.to_be_bytes());
+        }
+        self.sequence = self.sequence.wrapping_add(1);
+    }
+}

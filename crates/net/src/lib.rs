@@ -1,0 +1,32 @@
+//! CAN frames in the protocols that other programs speak over IP networks.
+//!
+//! | module | protocol | peer |
+//! |---|---|---|
+//! | [`cannelloni`] | datagrams of version 2, and its byte stream | cannelloni 2 |
+//! | [`ieee1722`] | ACF messages in datagrams (AVTP) | Open1722, Zephyr |
+//! | [`multicast`] | one msgpack map a datagram | python-can's `udp_multicast` |
+//! | [`slcan`] | Lawicel's text lines over a stream | python-can's `slcan`, network adapters |
+//! | [`socketcand`] | text elements over a stream | socketcand, python-can's `socketcand` |
+//!
+//! The crate has no I/O and no clock. A protocol of datagrams is a [`DatagramReader`] and a
+//! [`DatagramWriter`]; one of streams is a [`StreamSession`], the state of one conversation. The
+//! decoders are strict: input that is not exactly as the protocol defines is a fault, and a
+//! datagram with a fault is left out as a whole. [`SequenceWindow`] counts what a network lost,
+//! doubled or delayed.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
+pub mod cannelloni;
+mod datagram;
+mod digits;
+pub mod ieee1722;
+pub mod multicast;
+mod sequence;
+pub mod slcan;
+pub mod socketcand;
+mod stream;
+
+pub use datagram::{DatagramFault, DatagramReader, DatagramWriter, NotWritten};
+pub use sequence::{Arrival, SequenceCounters, SequenceWindow};
+pub use stream::{StreamEnd, StreamSession, StreamStep};

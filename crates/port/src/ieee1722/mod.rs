@@ -1,0 +1,5 @@
+//! IEEE 1722 (AVTP) over UDP: CAN frames as ACF messages, as Open1722 and Zephyr have them.
+
+mod settings;
+
+pub use settings::{AvtpPorts, AvtpSettings};

@@ -1,0 +1,176 @@
+//! `kind = "ieee1722"`: a stream of ACF messages over UDP.
+
+use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
+use crate::network::address::{AddressRange, allow, allow_words};
+use crate::network::datagram::{TunnelAddresses, check_tunnel};
+use crate::network::endpoint::{PeerAddress, listen};
+use crate::{Halves, PortError, PortOpener};
+use config::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape, read};
+use frame::{Kind, Nanos};
+use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PORT};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+/// The kind of streams by IEEE 1722.
+#[derive(Clone, Copy, Debug)]
+pub struct AvtpPorts;
+
+const KEYWORD: &str = "ieee1722";
+
+/// Values of `version`.
+const VERSIONS: [(i64, MessageVersion); 2] = [(1, MessageVersion::V1), (2, MessageVersion::V2)];
+
+config::settings! {
+    /// The keys of a stream by IEEE 1722.
+    struct AvtpKeys {
+        /// Where datagrams come in: a port of the loopback interface, or an address and a port.
+        listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)) => listen(),
+            value "port, or `\"ADDRESS:PORT\"`", default "17220",
+            not "local" "bind" "listen_address";
+        /// Where datagrams go.
+        connect: Option<PeerAddress> = None => PeerAddress::key(), value "`\"HOST:PORT\"`",
+            default "required", needed "add `connect = \"HOST:PORT\"`, at which the other side listens",
+            not "remote" "peer" "host" "dst";
+        /// Senders that are allowed: addresses, or ranges such as `"192.0.2.0/24"`. Datagrams from
+        /// other senders are refused, and counted as denied.
+        allow: Option<Vec<AddressRange>> = None => allow(), value "list",
+            default "the host of `connect`", not "peers" "whitelist" "allow_from";
+        /// The ID of the stream, 16 hex digits, in both directions. Datagrams of other streams are
+        /// passed over.
+        stream: u64 = DEFAULT_STREAM => read::by(|| ValueShape::Text, stream),
+            value "16 hex digits", default "`\"AABBCCDDEEFF0001\"`", not "stream_id";
+        /// The number of the bus in the messages, up to 31 (2047 with `version = 2`). Messages of
+        /// other buses are passed over.
+        bus: u16 = 0 => read::integer(0..=2047u16), not "bus_id" "can_bus_id";
+        /// The version of the messages that leave: 1 is IEEE 1722-2016, 2 is IEEE 1722-2025, with
+        /// CAN XL. Both are read.
+        version: MessageVersion = MessageVersion::V1 => read::by(versions, version), value "1, 2",
+            default "1", not "headers" "acf_version";
+        /// The messages have no time stamps, which saves 8 bytes of each.
+        brief: bool = false => read::boolean(), not "short";
+        /// The time for which a frame waits for others that share its datagram. Frames that leave
+        /// together share a datagram anyway.
+        pack: Nanos = 0 => read::duration(), value "duration, up to `\"100ms\"`",
+            default "none", not "timeout" "window";
+    }
+}
+
+fn versions() -> ValueShape {
+    ValueShape::Integer(1..=2)
+}
+
+fn version(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<MessageVersion> {
+    let number = value.integer(1..=2, found)?.value;
+    let known = VERSIONS.iter().find(|(known, _)| *known == number);
+    known.map(|(_, version)| *version)
+}
+
+/// Reads the ID of a stream.
+fn stream(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u64> {
+    let text = value.string(found)?.value;
+    let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let id = u64::from_str_radix(text, 16).ok().filter(|_| digits);
+    if id.is_none() {
+        let hint = "write 16 hex digits, such as \"AABBCCDDEEFF0001\": a MAC address and a number";
+        value.wrong(format!("`{text}` is not a valid stream ID"), hint, found);
+    }
+    id
+}
+
+/// The settings of a stream by IEEE 1722.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AvtpSettings {
+    addresses: TunnelAddresses,
+    stream: u64,
+    bus: u16,
+    version: MessageVersion,
+    brief: bool,
+    pack: Nanos,
+}
+
+impl PortKind for AvtpPorts {
+    fn keyword(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<KeySpec>> {
+        Some(AvtpKeys::key_specs())
+    }
+
+    fn parse(
+        &self,
+        _port: &str,
+        table: &mut TomlTable<'_>,
+        found: &mut Diagnostics,
+    ) -> Arc<dyn PortSettings> {
+        let keys = AvtpKeys::read(table, found);
+        if keys.bus > keys.version.last_bus() {
+            let hint = "add `version = 2`, if the other side has it, or use 0 to 31";
+            table.wrong("bus", "version 1 has 32 buses", hint, found);
+        }
+        check_tunnel(table, keys.pack, found);
+        Arc::new(AvtpSettings {
+            addresses: TunnelAddresses {
+                listen: Some(keys.listen),
+                connect: keys.connect,
+                allow: keys.allow,
+            },
+            stream: keys.stream,
+            bus: keys.bus,
+            version: keys.version,
+            brief: keys.brief,
+            pack: keys.pack,
+        })
+    }
+}
+
+impl PortSettings for AvtpSettings {
+    fn kind(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn passes(&self, kind: Kind) -> FramePassage {
+        match (kind, self.version) {
+            (Kind::Xl, MessageVersion::V2) => FramePassage::Open,
+            _ => FramePassage::by_data_phase(kind, true),
+        }
+    }
+
+    fn peer_limits(&self) -> PeerLimits {
+        PeerLimits {
+            stamps: !self.brief,
+            ..PeerLimits::default()
+        }
+    }
+
+    fn exclusive(&self) -> Option<ExclusiveResource> {
+        let listen = self.addresses.listen?;
+        let hint = "each stream has a port number of its own";
+        Some(ExclusiveResource::new(
+            format!("UDP address {listen}"),
+            hint,
+        ))
+    }
+
+    fn describe(&self) -> String {
+        let version = match self.version {
+            MessageVersion::V1 => "",
+            MessageVersion::V2 => ", version 2",
+        };
+        let brief = if self.brief { ", without stamps" } else { "" };
+        format!(
+            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{}",
+            self.stream,
+            self.bus,
+            self.addresses.words(self.pack),
+            allow_words(self.addresses.allow.as_deref())
+        )
+    }
+
+    fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
+        let reader = AcfReader::new(self.stream, Some(self.bus));
+        let writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief);
+        let (reader, writer) = (Box::new(reader), Box::new(writer));
+        self.addresses.open(port, opener, reader, writer, self.pack)
+    }
+}

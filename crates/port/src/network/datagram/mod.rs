@@ -1,0 +1,63 @@
+//! Ports over UDP: the protocol is a reader and a writer of datagrams.
+
+mod receive;
+mod transmit;
+#[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
+mod tunnel;
+
+#[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
+pub(crate) use tunnel::{TunnelAddresses, check_tunnel};
+
+use super::address::AddressRange;
+use crate::Halves;
+use frame::Nanos;
+use net::{DatagramReader, DatagramWriter};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+/// Which datagrams a port takes.
+pub(crate) struct ArrivalRules {
+    /// The senders; `None`: all.
+    pub(crate) allow: Option<Vec<AddressRange>>,
+    /// Only senders on this machine are taken.
+    pub(crate) local_only: bool,
+    /// The UDP port of this port's own sending socket, if its datagrams come back by multicast.
+    pub(crate) own: Option<u16>,
+}
+
+/// Everything of a port over UDP.
+pub(crate) struct DatagramPort {
+    /// The socket that receives.
+    pub(crate) receiving: Arc<UdpSocket>,
+    /// The socket that sends; it may be the same.
+    pub(crate) sending: Arc<UdpSocket>,
+    /// The address to send to.
+    pub(crate) to: SocketAddr,
+    pub(crate) reader: Box<dyn DatagramReader>,
+    pub(crate) writer: Box<dyn DatagramWriter>,
+    pub(crate) rules: ArrivalRules,
+    /// Time for which a frame waits for others that share its datagram, ns.
+    pub(crate) pack: Nanos,
+    /// Unix time at which the gateway's clock was 0, ns.
+    pub(crate) epoch: Nanos,
+}
+
+impl DatagramPort {
+    /// Returns the halves.
+    ///
+    /// # Errors
+    /// The sockets cannot be set to not block.
+    pub(crate) fn halves(self) -> std::io::Result<Halves> {
+        self.receiving.set_nonblocking(true)?;
+        self.sending.set_nonblocking(true)?;
+        let receive = receive::DatagramReceive::new(self.receiving, self.reader, self.rules);
+        let transmit = transmit::DatagramTransmit::new(
+            self.sending,
+            self.to,
+            self.writer,
+            self.pack,
+            self.epoch,
+        );
+        Ok((Box::new(receive), Box::new(transmit)))
+    }
+}

@@ -1,0 +1,261 @@
+//! The receiving half.
+
+use super::ArrivalRules;
+use crate::network::address::is_allowed;
+use crate::network::remarks::LatestRemarks;
+use crate::{
+    PollReceive, PortError, PortWait, Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport,
+    StampSource,
+};
+use frame::Nanos;
+use net::{Arrival, DatagramReader, SequenceCounters, SequenceWindow};
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd as _;
+use std::sync::Arc;
+
+/// Greatest length of a datagram, bytes.
+const LONGEST: usize = 65_536;
+
+/// Number of senders whose sequence numbers are followed at a time. Another one takes the place of
+/// the one that was silent for the longest time.
+const MAX_SENDERS: usize = 16;
+
+struct Sender {
+    address: SocketAddr,
+    window: SequenceWindow,
+    last: Nanos,
+}
+
+pub(super) struct DatagramReceive {
+    socket: Arc<UdpSocket>,
+    reader: Box<dyn DatagramReader>,
+    rules: ArrivalRules,
+    /// The present datagram: its bytes, its length (0: none), and the place of its next frame.
+    buffer: Box<[u8]>,
+    len: usize,
+    at: usize,
+    senders: Vec<Sender>,
+    /// Counters of senders whose place was taken.
+    before: SequenceCounters,
+    counters: RxCounters,
+    remarks: LatestRemarks,
+    local: LocalAddresses,
+}
+
+/// The addresses of senders, each with whether it is of this machine.
+#[derive(Default)]
+struct LocalAddresses(Vec<(IpAddr, bool)>);
+
+impl LocalAddresses {
+    fn contains(&mut self, address: IpAddr) -> bool {
+        if let Some((_, local)) = self.0.iter().find(|(known, _)| *known == address) {
+            return *local;
+        }
+        // The system lets a socket have only addresses of this machine.
+        let local = UdpSocket::bind((address, 0)).is_ok();
+        if self.0.len() == MAX_SENDERS {
+            self.0.remove(0);
+        }
+        self.0.push((address, local));
+        local
+    }
+}
+
+impl DatagramReceive {
+    pub(super) fn new(
+        socket: Arc<UdpSocket>,
+        reader: Box<dyn DatagramReader>,
+        rules: ArrivalRules,
+    ) -> Self {
+        Self {
+            socket,
+            reader,
+            rules,
+            buffer: vec![0; LONGEST].into_boxed_slice(),
+            len: 0,
+            at: 0,
+            senders: Vec::new(),
+            before: SequenceCounters::default(),
+            counters: RxCounters::default(),
+            remarks: LatestRemarks::default(),
+            local: LocalAddresses::default(),
+        }
+    }
+
+    /// Decides on a datagram of this length in the buffer; returns whether its frames are taken.
+    fn accept(&mut self, len: usize, from: SocketAddr, now: Nanos) -> bool {
+        if self.rules.own == Some(from.port()) && self.local.contains(from.ip()) {
+            return false;
+        }
+        if self.rules.local_only && !self.local.contains(from.ip()) {
+            self.counters.denied += 1;
+            let remark = format!(
+                "datagrams from {} are refused: it is another machine",
+                from.ip()
+            );
+            self.remarks.push(remark);
+            return false;
+        }
+        if !is_allowed(self.rules.allow.as_deref(), from.ip()) {
+            self.counters.denied += 1;
+            let remark = format!(
+                "datagrams from {} are refused: it is not in `allow`",
+                from.ip()
+            );
+            self.remarks.push(remark);
+            return false;
+        }
+        let datagram = &self.buffer[..len];
+        match self.reader.check(datagram) {
+            Ok(None) => true,
+            Ok(Some(sequence)) => {
+                let window = window(&mut self.senders, &mut self.before, from, now);
+                let arrival = window.arrive(sequence, datagram, now);
+                if arrival == Arrival::Restart {
+                    self.counters.reopened += 1;
+                }
+                arrival.is_taken()
+            }
+            Err(fault) => {
+                self.counters.malformed += 1;
+                self.remarks
+                    .push(format!("a datagram from {from} was left out: {fault}"));
+                false
+            }
+        }
+    }
+}
+
+/// Returns the window of a sender.
+fn window<'s>(
+    senders: &'s mut Vec<Sender>,
+    before: &mut SequenceCounters,
+    from: SocketAddr,
+    now: Nanos,
+) -> &'s mut SequenceWindow {
+    let known = senders.iter().position(|sender| sender.address == from);
+    let at = known.unwrap_or_else(|| {
+        if senders.len() == MAX_SENDERS {
+            let oldest = (0..senders.len()).min_by_key(|at| senders[*at].last);
+            let mut gone = senders.swap_remove(oldest.unwrap_or(0));
+            gone.window.settle(Nanos::MAX);
+            *before = sum(*before, gone.window.counters());
+        }
+        senders.push(Sender {
+            address: from,
+            window: SequenceWindow::default(),
+            last: now,
+        });
+        senders.len() - 1
+    });
+    let sender = &mut senders[at];
+    sender.last = now;
+    &mut sender.window
+}
+
+fn sum(a: SequenceCounters, b: SequenceCounters) -> SequenceCounters {
+    SequenceCounters {
+        missing: a.missing + b.missing,
+        overtaken: a.overtaken + b.overtaken,
+        duplicates: a.duplicates + b.duplicates,
+        restarts: a.restarts + b.restarts,
+    }
+}
+
+impl Receive for DatagramReceive {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
+    ) -> Result<RxReport, PortError> {
+        for sender in &mut self.senders {
+            sender.window.settle(now);
+        }
+        let mut report = RxReport::default();
+        // A datagram may have no frame: the number of datagrams has a limit, too.
+        let mut datagrams = 0;
+        loop {
+            while self.len > 0 {
+                if report.frames == budget {
+                    report.more = true;
+                    return Ok(report);
+                }
+                match self.reader.next(&self.buffer[..self.len], &mut self.at) {
+                    Some(frame) => {
+                        report.frames += 1;
+                        take(ReceivedFrame {
+                            frame,
+                            stamp: ReceiveStamp {
+                                ns: now,
+                                source: StampSource::Gateway,
+                            },
+                            hops: 0,
+                            token: 0,
+                        });
+                    }
+                    None => self.len = 0,
+                }
+            }
+            if datagrams > budget {
+                report.more = true;
+                return Ok(report);
+            }
+            datagrams += 1;
+            match self.socket.recv_from(&mut self.buffer) {
+                Ok((len, from)) => {
+                    if self.accept(len, from, now) {
+                        (self.len, self.at) = (len, 0);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(report),
+                // Reports of the network about earlier datagrams, such as a closed port.
+                Err(error) => {
+                    self.remarks.push(format!("the network reported: {error}"));
+                    return Ok(report);
+                }
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.senders
+            .iter()
+            .filter_map(|sender| sender.window.deadline())
+            .min()
+    }
+
+    fn counters(&self) -> RxCounters {
+        let senders = self.senders.iter().map(|sender| sender.window.counters());
+        let all = senders.fold(self.before, sum);
+        RxCounters {
+            overrun: linux::socket::dropped(&*self.socket).map_or(0, u64::from),
+            missing: all.missing,
+            repeated: all.duplicates,
+            overtaken: all.overtaken,
+            ..self.counters
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.remarks.list();
+        let others = self.reader.passed_over();
+        if others > 0 {
+            remarks.push(format!(
+                "{others} messages of other streams or buses were passed over"
+            ));
+        }
+        remarks
+    }
+}
+
+impl PollReceive for DatagramReceive {
+    fn wait(&self) -> PortWait {
+        PortWait {
+            fd: Some(self.socket.as_raw_fd()),
+            readable: true,
+            writable: false,
+        }
+    }
+}

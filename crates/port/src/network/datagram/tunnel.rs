@@ -1,0 +1,117 @@
+//! The two addresses of a tunnel over UDP: where datagrams come in, and where they go.
+
+use super::{ArrivalRules, DatagramPort};
+use crate::network::address::AddressRange;
+use crate::network::endpoint::PeerAddress;
+use crate::{Halves, PortError, PortOpener};
+use config::{Diagnostics, TomlTable};
+use frame::Nanos;
+use net::{DatagramReader, DatagramWriter};
+use std::collections::HashMap;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, Weak};
+
+/// Longest time for which a frame waits for others, ns: cannelloni's default.
+const LONGEST_PACK: Nanos = 100_000_000;
+
+/// The sockets of a gateway's tunnels, by their address: a port whose settings changed at a reload
+/// takes the socket of the one that it replaces.
+#[derive(Default)]
+struct TunnelSockets(HashMap<SocketAddr, Weak<UdpSocket>>);
+
+impl TunnelSockets {
+    fn at(opener: &mut PortOpener, address: SocketAddr) -> io::Result<Arc<UdpSocket>> {
+        let known = &mut opener.shared(Self::default).0;
+        if let Some(socket) = known.get(&address).and_then(Weak::upgrade) {
+            return Ok(socket);
+        }
+        let socket = Arc::new(UdpSocket::bind(address)?);
+        known.insert(address, Arc::downgrade(&socket));
+        Ok(socket)
+    }
+}
+
+/// Checks the key `pack`.
+pub(crate) fn check_tunnel(table: &TomlTable<'_>, pack: Nanos, found: &mut Diagnostics) {
+    if pack > LONGEST_PACK {
+        let hint = "above 1 ms little is gained";
+        table.wrong("pack", "`pack` is at most 100 ms", hint, found);
+    }
+}
+
+/// The addresses of a tunnel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TunnelAddresses {
+    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) connect: Option<PeerAddress>,
+    /// Senders that are allowed; `None`: the host of `connect`.
+    pub(crate) allow: Option<Vec<AddressRange>>,
+}
+
+impl TunnelAddresses {
+    /// Returns the words of `cangate check`.
+    pub(crate) fn words(&self, pack: Nanos) -> String {
+        let listen = self.listen.map(|listen| format!("at {listen}, "));
+        let connect = self.connect.as_ref().map(ToString::to_string);
+        let pack = match pack {
+            0 => String::new(),
+            pack => format!("; frames wait {} us for others", pack as f64 / 1e3),
+        };
+        let (listen, connect) = (listen.unwrap_or_default(), connect.unwrap_or_default());
+        format!("{listen}to {connect}{pack}")
+    }
+
+    /// Opens the tunnel.
+    ///
+    /// # Errors
+    /// [`PortError`]: an address is missing, unknown, or in use.
+    pub(crate) fn open(
+        &self,
+        port: &str,
+        opener: &mut PortOpener,
+        reader: Box<dyn DatagramReader>,
+        writer: Box<dyn DatagramWriter>,
+        pack: Nanos,
+    ) -> Result<Halves, PortError> {
+        let fail = |what: String, source: Option<io::Error>| PortError {
+            port: port.to_owned(),
+            what,
+            source: source.map(Into::into),
+        };
+        let (Some(listen), Some(connect)) = (self.listen, &self.connect) else {
+            return Err(fail("it needs `listen` and `connect`".to_owned(), None));
+        };
+        let addresses = connect.resolve().map_err(|what| fail(what, None))?;
+        let fits = |address: &&SocketAddr| address.is_ipv4() == listen.is_ipv4();
+        let Some(to) = addresses.iter().find(fits).copied() else {
+            let what = format!(
+                "{connect} has no address of the kind of {listen}: use IPv4 or IPv6 for both"
+            );
+            return Err(fail(what, None));
+        };
+        let cannot = |error| fail(format!("cannot receive at {listen}"), Some(error));
+        let receiving = TunnelSockets::at(opener, listen).map_err(cannot)?;
+        let sending = Arc::clone(&receiving);
+        let own_peer = || {
+            addresses
+                .iter()
+                .map(|address| AddressRange::one(address.ip()))
+        };
+        let halves = DatagramPort {
+            receiving,
+            sending,
+            to,
+            reader,
+            writer,
+            rules: ArrivalRules {
+                allow: Some(self.allow.clone().unwrap_or_else(|| own_peer().collect())),
+                local_only: false,
+                own: None,
+            },
+            pack,
+            epoch: opener.epoch(),
+        };
+        halves.halves().map_err(cannot)
+    }
+}

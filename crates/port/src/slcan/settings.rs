@@ -1,0 +1,188 @@
+//! `kind = "slcan"`: text lines over TCP.
+
+use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
+use crate::network::address::{AddressRange, allow, allow_words};
+use crate::network::endpoint::{PeerAddress, listen};
+use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
+use crate::{Halves, PortError, PortOpener};
+use config::{Diagnostics, KeySpec, TomlTable, read};
+use frame::Kind;
+use net::slcan::{BIT_RATES, SlcanClient, SlcanServer, carries};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// The kind of ports with slcan over TCP.
+#[derive(Clone, Copy, Debug)]
+pub struct SlcanPorts;
+
+const KEYWORD: &str = "slcan";
+
+config::settings! {
+    /// The keys of a port with slcan over TCP.
+    struct SlcanKeys {
+        /// Where clients connect: a port of the loopback interface, or an address and a port. A
+        /// port has `listen` or `connect`.
+        listen: Option<SocketAddr> = None => listen(), value "port, or `\"ADDRESS:PORT\"`",
+            default "none",
+            not "bind" "listen_address";
+        /// The adapter to connect to, again and again.
+        connect: Option<PeerAddress> = None => PeerAddress::key(), value "`\"HOST:PORT\"`",
+            default "none",
+            not "channel" "remote" "host" "server" "device";
+        /// Clients that are allowed: addresses, or ranges such as `"192.0.2.0/24"`.
+        allow: Option<Vec<AddressRange>> = None => allow(), value "list", default "all",
+            not "peers" "whitelist" "allow_from";
+        /// Number of clients at the same time.
+        clients: u32 = 16 => read::integer(1..=1024u32), not "max_clients";
+        /// With `connect`: the bit rate that the adapter is set to, one of 10, 20, 50, 100, 125,
+        /// 250, 500, 800 kbit/s and 1 Mbit/s.
+        bitrate: Option<u32> = None => read::bitrate(), default "the adapter's",
+            not "rate" "speed" "baud" "baudrate";
+        /// Number of frames that wait for each connection. A full queue drops the oldest frame.
+        queue: u32 = 1024 => crate::queue(), not "queue_length" "buffer";
+    }
+}
+
+/// The settings of a port with slcan over TCP.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlcanSettings {
+    listen: Option<SocketAddr>,
+    connect: Option<PeerAddress>,
+    allow: Option<Vec<AddressRange>>,
+    clients: u32,
+    bitrate: Option<u32>,
+    queue: u32,
+}
+
+impl PortKind for SlcanPorts {
+    fn keyword(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<KeySpec>> {
+        Some(SlcanKeys::key_specs())
+    }
+
+    fn parse(
+        &self,
+        _port: &str,
+        table: &mut TomlTable<'_>,
+        found: &mut Diagnostics,
+    ) -> Arc<dyn PortSettings> {
+        Arc::new(SlcanSettings::parse(table, found))
+    }
+}
+
+impl SlcanSettings {
+    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
+        let keys = SlcanKeys::read(table, found);
+        stream::check_sides(table, "3333", found);
+        if keys.listen.is_some() {
+            if keys.bitrate.is_some() {
+                let hint = "leave it out: clients set a bit rate, and the bus behind the gateway has its own";
+                table.wrong(
+                    "bitrate",
+                    "`bitrate` is for a port with `connect`",
+                    hint,
+                    found,
+                );
+            }
+            if keys.allow.is_none() {
+                stream::warn_of_strangers(table, keys.listen, found);
+            }
+        } else if keys.bitrate.is_some_and(|rate| !BIT_RATES.contains(&rate)) {
+            let hint = "slcan has 10, 20, 50, 100, 125, 250, 500, 800 kbit/s and 1 Mbit/s, such as \"500k\"";
+            table.wrong("bitrate", "slcan has no such bit rate", hint, found);
+        }
+        Self {
+            listen: keys.listen,
+            connect: keys.connect,
+            allow: keys.allow,
+            clients: keys.clients,
+            bitrate: keys.bitrate,
+            queue: keys.queue,
+        }
+    }
+}
+
+impl PortSettings for SlcanSettings {
+    fn kind(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn passes(&self, kind: Kind) -> FramePassage {
+        FramePassage::by_data_phase(kind, true)
+    }
+
+    fn peer_limits(&self) -> PeerLimits {
+        PeerLimits {
+            stamps: false,
+            ..PeerLimits::default()
+        }
+    }
+
+    fn exclusive(&self) -> Option<ExclusiveResource> {
+        let listen = self.listen?;
+        let hint =
+            "each port of this kind has a port number of its own: slcan has no names of buses";
+        Some(ExclusiveResource::new(
+            format!("TCP address {listen}"),
+            hint,
+        ))
+    }
+
+    fn describe(&self) -> String {
+        let allow = allow_words(self.allow.as_deref());
+        match (self.listen, &self.connect) {
+            (Some(listen), _) => {
+                format!(
+                    "slcan, listens at {listen}, clients: {}{allow}",
+                    self.clients
+                )
+            }
+            (None, connect) => {
+                let connect = connect.as_ref().map(ToString::to_string);
+                let rate = self
+                    .bitrate
+                    .map(|rate| format!(" at {} kbit/s", rate / 1000));
+                format!(
+                    "slcan, connects to {}{}",
+                    connect.unwrap_or_default(),
+                    rate.unwrap_or_default()
+                )
+            }
+        }
+    }
+
+    fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
+        let rules = StreamRules {
+            carries,
+            settle: 0,
+            clients: self.clients as usize,
+            queue: self.queue as usize,
+            epoch: opener.epoch(),
+        };
+        let side = match (self.listen, &self.connect) {
+            (Some(listen), _) => {
+                let session = Box::new(|| Box::new(SlcanServer::default()) as _);
+                StreamSide::Server {
+                    hub: Listeners::at(opener, port, KEYWORD, listen, session)?,
+                    bus: String::new(),
+                    settings: HubSettings {
+                        allow: self.allow.clone(),
+                        clients: self.clients as usize,
+                        beacon: None,
+                    },
+                }
+            }
+            (None, connect) => {
+                let bitrate = self.bitrate;
+                StreamSide::Client {
+                    addresses: stream::resolve(port, connect.as_ref())?,
+                    session: Box::new(move || Box::new(SlcanClient::new(bitrate))),
+                }
+            }
+        };
+        stream::halves(port, side, rules, opener)
+    }
+}

@@ -1,0 +1,10 @@
+//! Ports on IP networks, over the loopback interface.
+//!
+//! The test is one side and passes the time in, so that nothing depends on the machine's speed;
+//! what crosses the loopback interface is awaited.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+mod datagrams;
+mod streams;
+mod words;

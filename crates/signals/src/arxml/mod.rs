@@ -1,0 +1,247 @@
+//! Databases in ARXML files: system descriptions and ECU extracts of AUTOSAR 4.x (the schema
+//! `http://autosar.org/schema/r4.0`, which later releases have, too).
+//!
+//! Read are the frames of CAN clusters with the signals in their PDUs: also multiplexed and secured
+//! PDUs, and those of network management. Signals in container PDUs have no fixed place: their
+//! messages have no signals, with a warning. A file can describe several buses: their messages are
+//! all in one database.
+
+mod configuration;
+mod nodes;
+mod paths;
+mod pdu;
+mod scale;
+
+use crate::DatabaseError;
+use crate::define::one_line;
+use crate::define_signal::identifier;
+use crate::doubles::warn_of_doubles;
+use crate::encoding::decode;
+use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase, MessageDefinition};
+use crate::xml::{self, LineTable};
+use alloc::borrow::ToOwned as _;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use frame::CanId;
+use paths::{ArxmlPaths, description, integer, short_name, text_at, walk};
+use roxmltree::Node;
+
+/// The namespace of AUTOSAR 4.x.
+const NAMESPACE: &str = "http://autosar.org/schema/r4.0";
+
+/// The most signals of a file: a PDU can be referred to any number of times. Real files have up to
+/// 100 000.
+const MAX_SIGNALS: usize = 1_000_000;
+
+/// The most comparisons of the nodes of signals, for the same reason.
+const MAX_COMPARISONS: usize = 50_000_000;
+
+/// Reads a file in UTF-8, UTF-16 or Windows-1252.
+///
+/// # Errors
+/// [`DatabaseError`] if the file is not XML, or not of AUTOSAR 4.x. A message that no frame can
+/// represent does not fail the file ([`MessageDatabase::impossible`]).
+pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
+    let text = decode(bytes);
+    let document = xml::parse(&text)?;
+    let root = document.root_element();
+    let lines = LineTable::new(&text);
+    let namespace = root.tag_name().namespace().unwrap_or_default();
+    if root.tag_name().name() != "AUTOSAR" || namespace != NAMESPACE {
+        let name = root.tag_name().name();
+        let problem = format!(
+            "the element {name} of the namespace `{namespace}` is not the AUTOSAR of `{NAMESPACE}`: \
+             older files can be converted by the program that wrote them"
+        );
+        return Err(lines.error(root, &problem));
+    }
+    let mut reader = ArxmlReader {
+        paths: ArxmlPaths::new(&document),
+        lines,
+        messages: Vec::new(),
+        of_pdus: BTreeMap::new(),
+        signals_left: MAX_SIGNALS,
+        comparisons_left: MAX_COMPARISONS,
+        impossible: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let named = |name: &'static str| {
+        let all = root.descendants();
+        all.filter(move |node| node.is_element() && node.tag_name().name() == name)
+    };
+    for triggering in named("CAN-FRAME-TRIGGERING") {
+        reader.read_frame(triggering);
+    }
+    for element in root.descendants().filter(Node::is_element) {
+        match element.tag_name().name() {
+            "ECU-INSTANCE" => reader.add_ecu(element),
+            "CAN-NM-NODE" => reader.add_management_node(element),
+            "END-TO-END-PROTECTION" => reader.add_protection(element),
+            _ => {}
+        }
+    }
+    if reader.messages.is_empty() && reader.impossible.is_empty() {
+        reader.read_configuration(root);
+    }
+    let ArxmlReader {
+        mut messages,
+        impossible,
+        mut warnings,
+        ..
+    } = reader;
+    for message in &mut messages {
+        message.order_senders();
+    }
+    warn_of_doubles(&messages, &mut warnings);
+    warnings.sort_by_key(|warning| warning.line);
+    // The rates and the name of several buses are not those of one.
+    let mut clusters = named("CAN-CLUSTER");
+    let only = match (clusters.next(), clusters.next()) {
+        (Some(cluster), None) => Some(cluster),
+        _ => None,
+    };
+    let properties =
+        only.and_then(|only| walk(only, &["CAN-CLUSTER-VARIANTS", "CAN-CLUSTER-CONDITIONAL"]));
+    let rate = |name| {
+        let rate = integer(text_at(properties?, &[name])?)?;
+        u32::try_from(rate).ok().filter(|rate| *rate > 0)
+    };
+    Ok(MessageDatabase {
+        name: only
+            .map(|only| identifier(short_name(only)))
+            .unwrap_or_default(),
+        bitrate: rate("BAUDRATE"),
+        data_bitrate: rate("CAN-FD-BAUDRATE"),
+        messages,
+        impossible,
+        warnings,
+        has_independent_signals: false,
+    })
+}
+
+/// What is known of the file while its messages are read.
+struct ArxmlReader<'a, 'input> {
+    paths: ArxmlPaths<'a, 'input>,
+    lines: LineTable,
+    messages: Vec<MessageDefinition>,
+    /// The messages that contain a PDU, by their indices.
+    of_pdus: BTreeMap<u32, Vec<usize>>,
+    /// How many more signals are read, and nodes of signals compared.
+    signals_left: usize,
+    comparisons_left: usize,
+    impossible: Vec<ImpossibleMessage>,
+    warnings: Vec<DatabaseWarning>,
+}
+
+impl<'a, 'input> ArxmlReader<'a, 'input> {
+    fn warn(&mut self, element: Node<'_, '_>, problem: &str) {
+        let line = self.lines.of(element);
+        self.warnings.push(DatabaseWarning {
+            line,
+            problem: one_line(problem),
+        });
+    }
+
+    /// Counts a signal or PDU, and returns whether the file has not yet [`MAX_SIGNALS`] of them.
+    fn has_room(&mut self, element: Node<'_, '_>) -> bool {
+        let had = self.signals_left;
+        self.signals_left = had.saturating_sub(1);
+        if had == 1 {
+            let problem = format!("more than {MAX_SIGNALS} signals: further ones are left out");
+            self.warn(element, &problem);
+        }
+        self.signals_left > 0
+    }
+
+    /// Returns whether so many comparisons of nodes can be made.
+    fn has_time(&mut self, element: Node<'_, '_>, comparisons: usize) -> bool {
+        let had = self.comparisons_left;
+        self.comparisons_left = had.saturating_sub(comparisons);
+        if had > 0 && self.comparisons_left == 0 {
+            let problem = "too many receivers of signals: further ones are left out";
+            self.warn(element, problem);
+        }
+        self.comparisons_left > 0
+    }
+
+    /// Reads a frame of a bus.
+    fn read_frame(&mut self, triggering: Node<'a, 'input>) {
+        match self.read_possible(triggering) {
+            Ok(message) => self.messages.push(message),
+            Err(problem) => {
+                let name = identifier(short_name(triggering));
+                let error = self.lines.error(triggering, &problem);
+                self.impossible.push(ImpossibleMessage { name, error });
+            }
+        }
+    }
+
+    fn read_possible(&mut self, triggering: Node<'a, 'input>) -> Result<MessageDefinition, String> {
+        let frame = self.paths.follow(triggering, "FRAME-REF")?;
+        let frame = frame.ok_or("it has no FRAME-REF")?;
+        let name = identifier(short_name(frame));
+        let id = text_at(triggering, &["IDENTIFIER"]).unwrap_or_default();
+        let mode = text_at(triggering, &["CAN-ADDRESSING-MODE"]);
+        let id = can_id(id, mode == Some("EXTENDED"))?;
+        let len = length(text_at(frame, &["FRAME-LENGTH"]).unwrap_or_default())?;
+        let line = self.lines.of(frame);
+        let mut message = MessageDefinition::new(line, name, id, len);
+        message.comment = description(frame);
+        let index = self.messages.len();
+        self.read_pdus(frame, index, &mut message);
+        let is_fd = ["CAN-FRAME-TX-BEHAVIOR", "CAN-FRAME-RX-BEHAVIOR"]
+            .into_iter()
+            .any(|name| text_at(triggering, &[name]) == Some("CAN-FD"));
+        message.set_fd(is_fd, None);
+        self.add_ports(triggering, &mut message);
+        Ok(message)
+    }
+}
+
+/// Returns the identifier for a number as the file has it.
+fn can_id(number: &str, is_extended: bool) -> Result<CanId, String> {
+    let parsed = integer(number).and_then(|number| u32::try_from(number).ok());
+    let id = parsed.and_then(|number| match is_extended {
+        true => CanId::eff(number).ok(),
+        false => CanId::sff(number).ok(),
+    });
+    let bits = if is_extended { 29 } else { 11 };
+    id.ok_or_else(|| format!("`{number}` is not a valid ID of {bits} bits"))
+}
+
+/// Returns the length of a message.
+fn length(text: &str) -> Result<usize, String> {
+    let len = integer(text).and_then(|len| u16::try_from(len).ok());
+    len.map(usize::from)
+        .ok_or_else(|| format!("`{text}` is not a valid length of a message"))
+}
+
+impl MessageDefinition {
+    /// Adds a sender, unless it is known.
+    fn add_sender(&mut self, name: &str) {
+        if !self.more_senders.iter().any(|known| known == name) {
+            self.more_senders.push(name.to_owned());
+        }
+    }
+
+    /// Adds a receiver of all signals, unless it is known.
+    fn add_receiver(&mut self, name: &str) {
+        for signal in &mut self.signals {
+            if !signal.receivers.iter().any(|known| known == name) {
+                signal.receivers.push(name.to_owned());
+            }
+        }
+    }
+
+    /// Makes the first of the senders that were added its sender.
+    fn order_senders(&mut self) {
+        if self.sender.is_none() && !self.more_senders.is_empty() {
+            self.sender = Some(self.more_senders.remove(0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
