@@ -131,6 +131,11 @@ fn a_distance_without_a_bound_is_named() {
         "to = \"to_body\"",
         "to = \"to_body\"\npayload = { at = 0, value = \"55\" }",
     );
+    let by_signal = (
+        "timeouts-gateway.toml",
+        "to = \"to_body\"",
+        "to = \"to_body\"\nmessage = \"EngineData\"\nwhen = \"Speed > 5\"",
+    );
     let sporadic = (
         "timeouts.toml",
         "jitter = \"1ms\"",
@@ -139,6 +144,7 @@ fn a_distance_without_a_bound_is_named() {
     for (change, words) in [
         (limited, "route dash has a rate limit"),
         (by_payload, "route dash takes frames by their payload"),
+        (by_signal, "route dash takes frames by their payload"),
         (sporadic, "no bound: it is not periodic"),
     ] {
         let (status, out, err) = bound(&[longer, change], &THROUGH);
@@ -257,4 +263,12 @@ fn the_page_has_the_timeouts() {
         page.contains(r#""message":"1A0 EngineData","node":"Wiper","bus":"body""#),
         "{page}"
     );
+}
+
+#[test]
+fn check_names_the_command_for_timeouts() {
+    let mut command = cangate();
+    let out = stdout(command.arg("check").arg(root().join(GATEWAY)), 0);
+    let note = "timeouts of receivers: 3 messages of the databases; `cangate bound SET.toml --gateway FILE` compares them\n";
+    assert!(out.ends_with(note), "{out}");
 }

@@ -1,9 +1,10 @@
 //! The conditions on which a route passes on every frame of a message.
 
-use analysis::{FrameShape, MessagePlace};
-use frame::Nanos;
+use analysis::{BusSpec, FrameShape, MessagePlace};
+use frame::{CanId, Nanos};
 use port::PortSpec;
 use port::composed::ComposedSettings;
+use port::composed::rules::ComposedMessage;
 
 use route::{Action, Route, WrongFrames};
 use signals::{FieldSource, OutOfRange};
@@ -131,4 +132,26 @@ pub(super) fn source_timeouts(
     });
     all.dedup_by(|a, b| a.made == b.made);
     all
+}
+
+/// Returns the messages that a port makes and no bus of the set has, in sentences.
+pub(super) fn made_alone(port: &PortSpec, buses: &[BusSpec]) -> Vec<String> {
+    let Some(settings) = port.settings.downcast_ref::<ComposedSettings>() else {
+        return Vec::new();
+    };
+    let in_set = |id: CanId| {
+        let mut messages = buses.iter().flat_map(|bus| &bus.messages);
+        messages.any(|message| message.shape.header().id() == id)
+    };
+    let made = settings.messages.iter();
+    let made = made.filter(|made| !in_set(made.header.id()));
+    let note = |made: &ComposedMessage| {
+        format!(
+            "{} ({}), which port {} makes: add it to the set, as a message of the port that sends it",
+            made.name,
+            made.header.id(),
+            port.name
+        )
+    };
+    made.map(note).collect()
 }

@@ -1,6 +1,8 @@
 //! The messages of a set, followed through a gateway file to other buses.
 
-use super::passing::{HopCondition, SourceTimeout, condition, keep_all, source_timeouts};
+use super::passing::{
+    HopCondition, SourceTimeout, condition, keep_all, made_alone, source_timeouts,
+};
 use super::{id, label};
 use analysis::set::{MessageSet, ReceiverTimeout};
 use analysis::{
@@ -112,6 +114,10 @@ pub(super) fn connect(
         if !all.databases.iter().any(known) {
             all.databases.push((attached.bus, Arc::clone(database)));
         }
+    }
+    for spec in &config.ports {
+        let left_out = made_alone(spec, &all.network.buses);
+        all.notes.extend(left_out);
     }
     let tables = RoutingTables::new(&config.routes, config.ports.len())?;
     let buses = 0..all.network.buses.len();
