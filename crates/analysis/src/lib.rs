@@ -54,7 +54,7 @@
 //! [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]:
 //! queues in order of arrival. [`mod@refill`]: nodes that need time to put the next frame into a
 //! buffer. [`mod@offset`]: messages that share a clock. [`CompiledBus::assess`]: nodes that depend
-//! on one another. [`Network`]: gateways.
+//! on one another. [`Network`]: gateways. [`mod@reception`]: the timeouts of receivers.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -76,6 +76,7 @@ mod network;
 pub mod offset;
 mod priority;
 pub mod queue;
+pub mod reception;
 pub mod refill;
 mod search;
 mod sent;

@@ -1,5 +1,6 @@
 //! `[[messages]]`: the properties of a message, without its bus and node.
 
+use super::timeouts::{self, ParsedTimeout};
 use super::{distances, id};
 use crate::{Arrival, FrameShape};
 use alloc::borrow::ToOwned;
@@ -24,6 +25,9 @@ pub(super) const WORDS: &[KeyMisnomer] = &[
     KeyMisnomer::new("id", &["can_id", "identifier"]),
     KeyMisnomer::new("node", &["sender", "transmitter", "ecu"]),
     KeyMisnomer::new("kind", &["format", "type", "fd"]).hint("it is \"classic\" or \"fd\""),
+    KeyMisnomer::new("timeouts", &["timeout", "receivers", "consumers"])
+        .hint("write `timeouts = [{ node = \"Cluster\", time = \"500ms\" }]`"),
+    KeyMisnomer::new("longest_period", &["max_period", "cycle_max", "max_cycle"]),
     KeyMisnomer::new("offset", &["phase", "start_delay", "start_offset"]),
 ];
 
@@ -37,6 +41,9 @@ pub(super) struct ParsedMessage {
     /// Its offset, if the table has one.
     pub(super) offset: Option<SpannedValue<Nanos>>,
     pub(super) deadline: Nanos,
+    /// The longest time between two events, ns; `None` if there is no limit.
+    pub(super) longest_period: Option<Nanos>,
+    pub(super) timeouts: Vec<ParsedTimeout>,
 }
 
 pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<ParsedMessage> {
@@ -62,6 +69,9 @@ pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Optio
     }
     let payload = payload(table, kind, found);
     let times = times(table, found);
+    let arrival = times.as_ref().map(|(arrival, ..)| arrival);
+    let longest_period = timeouts::longest_period(table, arrival, found);
+    let timeouts = timeouts::parse(table, found);
     let (payload, (arrival, offset, deadline)) = (payload?, times?);
     let header = Header::new(kind, id?, payload.len).ok()?;
     let header = header.with_flags(match brs {
@@ -77,6 +87,8 @@ pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Optio
         arrival,
         offset,
         deadline,
+        longest_period: longest_period?,
+        timeouts,
     })
 }
 

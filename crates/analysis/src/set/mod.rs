@@ -6,8 +6,9 @@ mod bus;
 mod distances;
 mod id;
 mod message;
+mod timeouts;
 
-use crate::{BusSpec, Message, NodeSpec, SendOrder};
+use crate::{BusSpec, Message, MessagePlace, NodeSpec, SendOrder};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -16,6 +17,8 @@ use config::{
     Diagnostic, Diagnostics, KeyMisnomer, SourceText, SpannedValue, TomlDocument, TomlTable,
 };
 use core::ops::Range;
+use frame::Nanos;
+use timeouts::ParsedTimeout;
 
 /// Maximum number of messages in a set.
 pub const MOST_MESSAGES: usize = 100_000;
@@ -28,6 +31,28 @@ pub const MAX_BUSES: usize = 1_000;
 pub struct MessageSet {
     /// The buses, in the order of the file.
     pub buses: Vec<BusSpec>,
+    /// For each bus and message, the longest time between two events, ns; `None` if there is no
+    /// limit.
+    pub longest_periods: Vec<Vec<Option<Nanos>>>,
+    /// The timeouts of receivers, in the order of the file.
+    pub timeouts: Vec<ReceiverTimeout>,
+}
+
+/// The time for which a node waits for a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReceiverTimeout {
+    /// The message on its own bus.
+    pub message: MessagePlace,
+    /// The bus of the receiver: an index into [`MessageSet::buses`].
+    pub bus: usize,
+    /// The receiver.
+    pub node: String,
+    /// The time without a frame after which it regards the message as lost, ns.
+    pub time: Nanos,
+    /// The most frames in a row that may be lost without a timeout.
+    pub losses: u32,
+    /// The line in the file, from 1.
+    pub line: usize,
 }
 
 /// The tables of a message set.
@@ -49,6 +74,9 @@ struct SetReader {
     nodes: BTreeMap<String, (usize, usize)>,
     /// For each bus, the places of its messages in the file.
     spans: Vec<Vec<Range<usize>>>,
+    longest_periods: Vec<Vec<Option<Nanos>>>,
+    /// The timeouts; their lines are offsets in the text.
+    timeouts: Vec<ReceiverTimeout>,
 }
 
 /// Reads a message set.
@@ -99,8 +127,13 @@ pub fn load(source: &SourceText) -> Result<MessageSet, Vec<Diagnostic>> {
     if found.has_errors() {
         return Err(found.into_sorted());
     }
+    for timeout in &mut reading.timeouts {
+        (timeout.line, _) = source.line_column(timeout.line);
+    }
     Ok(MessageSet {
         buses: reading.buses,
+        longest_periods: reading.longest_periods,
+        timeouts: reading.timeouts,
     })
 }
 
@@ -140,6 +173,7 @@ impl SetReader {
             {
                 self.buses.push(bus);
                 self.spans.push(Vec::new());
+                self.longest_periods.push(Vec::new());
             }
         }
     }
@@ -224,9 +258,10 @@ impl SetReader {
         };
         let parsed = message::parse(&mut table, found);
         table.finish(found);
-        let (Some(bus), Some(parsed)) = (bus, parsed) else {
+        let (Some(bus), Some(mut parsed)) = (bus, parsed) else {
             return;
         };
+        let timeouts = core::mem::take(&mut parsed.timeouts);
         if let (None, Some(offset)) = (&node, &parsed.offset) {
             let message = "an offset of a message that has a node of its own";
             let hint = "add `node`: an offset is to the other messages of a node";
@@ -262,6 +297,40 @@ impl SetReader {
                 deadline: parsed.deadline,
             });
             spans.push(span);
+            if let Some(all) = self.longest_periods.get_mut(bus) {
+                all.push(parsed.longest_period);
+            }
+            let message = spec.messages.len() - 1;
+            self.add_timeouts(MessagePlace { bus, message }, timeouts, found);
+        }
+    }
+
+    fn add_timeouts(
+        &mut self,
+        message: MessagePlace,
+        timeouts: Vec<ParsedTimeout>,
+        found: &mut Diagnostics,
+    ) {
+        for timeout in timeouts {
+            let bus = match &timeout.bus {
+                None => Some(message.bus),
+                Some(bus) => {
+                    let name = SpannedValue {
+                        value: bus.value.as_str(),
+                        span: bus.span.clone(),
+                    };
+                    self.bus(Some(name), &bus.span, found)
+                }
+            };
+            let Some(bus) = bus else { continue };
+            self.timeouts.push(ReceiverTimeout {
+                message,
+                bus,
+                node: timeout.node,
+                time: timeout.time,
+                losses: timeout.losses,
+                line: timeout.at,
+            });
         }
     }
 

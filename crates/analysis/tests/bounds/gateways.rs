@@ -14,7 +14,13 @@ use std::num::NonZeroU8;
 
 /// Buses with messages of their own, some of which gateways with this number of buffers pass on to
 /// the next bus, and from the last one back to the first.
-fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) -> Network {
+pub(super) fn network(
+    seed: u64,
+    buses: usize,
+    mailboxes: u8,
+    delay: Nanos,
+    curves: u64,
+) -> Network {
     let mut random = Random(seed);
     let kind = Kind {
         messages: (8, 20),
@@ -106,7 +112,7 @@ fn forward(
 
 /// A simulated network. A frame is passed on at its end of frame, and the gateway takes a time up
 /// to its delay.
-struct World<'n> {
+pub(super) struct World<'n> {
     network: &'n Network,
     buses: Vec<Bus>,
     nodes: Vec<Vec<NodeId>>,
@@ -118,7 +124,7 @@ struct World<'n> {
 }
 
 impl<'n> World<'n> {
-    fn new(network: &'n Network, seed: u64) -> Self {
+    pub(super) fn new(network: &'n Network, seed: u64) -> Self {
         let mut world = Self {
             network,
             buses: Vec::new(),
@@ -144,8 +150,11 @@ impl<'n> World<'n> {
         self.buses[place.bus].send(node, now, &frame, tag).unwrap();
     }
 
-    /// The time from event to end of frame, for each frame on each bus.
-    fn run(&mut self, all: &[(Nanos, MessagePlace, Nanos)]) -> Vec<(MessagePlace, Nanos)> {
+    /// The event and the end of frame, for each frame on each bus.
+    pub(super) fn run(
+        &mut self,
+        all: &[(Nanos, MessagePlace, Nanos)],
+    ) -> Vec<(MessagePlace, Nanos, Nanos)> {
         let mut seen = Vec::new();
         let mut given = all.iter().peekable();
         loop {
@@ -165,7 +174,7 @@ impl<'n> World<'n> {
             }
             for (end, tag) in ended {
                 let (place, event) = self.tags[tag as usize];
-                seen.push((place, end - event));
+                seen.push((place, event, end));
                 for hop in self.network.hops.iter().filter(|hop| hop.from == place) {
                     // Frames do not overtake one another in a gateway.
                     let at = end + self.random.up_to(hop.delay);
@@ -190,7 +199,7 @@ impl<'n> World<'n> {
 }
 
 /// Releases of the buses' own messages.
-fn own_releases(
+pub(super) fn own_releases(
     network: &Network,
     phases: Phases,
     seed: u64,
@@ -224,7 +233,8 @@ fn hold(network: &Network, seed: u64, plays: u32) -> (Vec<f64>, usize) {
         (Phases::Together, 2),
     ] {
         let all = own_releases(network, phases, seed + run, 300_000_000);
-        for (place, response) in World::new(network, seed).run(&all) {
+        for (place, event, end) in World::new(network, seed).run(&all) {
+            let response = end - event;
             let bound = found.response(place).unwrap();
             assert!(
                 response <= bound,
@@ -343,13 +353,18 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
     all.push((2 * ms, place(0, 6), 2 * ms));
     // The time at which the first frame of 200 arrives.
     let arrives = World::new(&network, 1).run(&all);
-    let (_, arrives) = arrives
+    let (_, event, end) = arrives
         .into_iter()
-        .find(|(at, _)| *at == place(0, 6))
+        .find(|(at, ..)| *at == place(0, 6))
         .unwrap();
+    let arrives = end - event;
     all.insert(7, (arrives, place(1, 1), arrives));
     let seen = World::new(&network, 1).run(&all);
-    let (_, seen) = seen.into_iter().find(|(at, _)| *at == place(1, 1)).unwrap();
+    let (_, due, seen) = seen
+        .into_iter()
+        .find(|(at, ..)| *at == place(1, 1))
+        .unwrap();
+    let seen = seen - due;
     let (_, alone) = common::assess(&network.buses[1]);
     let found = network.assess(&mut LengthSearch::new()).unwrap();
     assert!(seen > alone.messages[1].bound.unwrap().response, "{seen}");
@@ -454,7 +469,8 @@ fn frames_of_one_bus_come_one_after_the_other() {
             .map(|message| (0, MessagePlace { bus: 0, message }, 0))
             .collect();
         for seed in 0..20 {
-            for (place, seen) in World::new(&network, seed).run(&all) {
+            for (place, event, end) in World::new(&network, seed).run(&all) {
+                let seen = end - event;
                 let response = found.response(place).unwrap();
                 assert!(seen <= response, "{place:?}: {seen} of {response}");
             }

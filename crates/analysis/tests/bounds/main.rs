@@ -16,5 +16,6 @@ mod priority;
 mod published;
 mod queues;
 mod random_errors;
+mod receptions;
 mod refill;
 mod search;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
     [[messages]]\n  id = \"100\"\n  node = \"engine\"\n  period = \"10ms\"\n  len = 8\n\n\
     docs/bound.md describes all keys, and what a bound covers.\n\n\
     Exit status: 0: every deadline is kept; 1: it failed; 2: the options or the message set are wrong; \
-    3: a deadline can be missed, a queue can overflow, or a message has no bound; with --check, a frame took longer \
+    3: a deadline can be missed, a timeout can expire, a queue can overflow, or a message has no bound; with --check, a frame took longer \
     than its bound; 4: standard output was closed.")]
 pub(crate) struct Bound {
     /// The message set; `-` is standard input.

@@ -58,7 +58,7 @@ fn a_set_is_made_from_a_dbc() {
         "kind = \"fd\"\nbrs = false\nlen = 20\n",
         "# Sent on events (spontaneous): the period is the least time between two frames, GenMsgDelayTime.\n\
          # CHECK: also sent by Gateway. This is one sender's.\n[[messages]]\nid = \"301\"",
-        "period = \"20ms\"\nlen = 4\n",
+        "period = \"20ms\"\nlongest_period = \"none\"\nlen = 4\n",
         "# LEFT OUT: 302 Alarm, line 11: it has no cycle time (GenMsgCycleTime) and no least distance (GenMsgDelayTime).\n\
          # [[messages]]\n# id = \"302\"\n",
         "# CHECK: also sent on events (cyclicAndSpontaneous), and no GenMsgDelayTime states how often.",

@@ -6,6 +6,7 @@ mod bound;
 mod bound_dbc;
 mod bound_gateway;
 mod bound_page;
+mod bound_timeouts;
 mod check;
 mod control;
 mod convert;

@@ -415,3 +415,25 @@ impl DecisionSink for TakenRoutes {
 
     fn forward(&mut self, _: ForwardedCopy<'_>) {}
 }
+/// Returns a note on the timeouts in the databases of ports, for `cangate check`; empty if there
+/// are none.
+pub(super) fn timeout_words(databases: &[Option<Arc<NamedDatabase>>]) -> String {
+    let each: BTreeMap<&str, &NamedDatabase> = databases
+        .iter()
+        .flatten()
+        .map(|database| (database.name.as_str(), database.as_ref()))
+        .collect();
+    let messages = each.into_values();
+    let messages = messages.flat_map(|database| &database.messages.messages);
+    let has_timeout = |message: &MessageDefinition| {
+        let mut signals = message.signals.iter();
+        signals.any(|signal| !signal.timeouts.is_empty())
+    };
+    match messages.filter(|message| has_timeout(message)).count() {
+        0 => String::new(),
+        count => format!(
+            "timeouts of receivers: {count} {} of the databases; `cangate bound SET.toml --gateway FILE` compares them\n",
+            if count == 1 { "message" } else { "messages" }
+        ),
+    }
+}

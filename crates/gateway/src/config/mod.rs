@@ -124,6 +124,7 @@ impl GatewayConfig {
             }
         }
         text.push_str(&carried::missed_words(&self.missed(), all));
+        text.push_str(&carried::timeout_words(&self.databases));
         text
     }
 }

@@ -14,6 +14,8 @@ pub struct BoundData {
     pub notes: Vec<String>,
     /// The margin until a deadline can be missed, if it was requested.
     pub margin: Option<MarginData>,
+    /// The timeouts of receivers.
+    pub timeouts: Vec<TimeoutData>,
     /// The measurements, if they were given.
     pub measured: Option<MeasuredSource>,
     /// The circumstances in which the page was made: names and texts.
@@ -185,6 +187,25 @@ pub struct MarginData {
     pub thousandths: Option<u64>,
     /// All results, in sentences.
     pub sentences: Vec<String>,
+}
+
+/// A receiver's timeout.
+#[derive(Clone, Debug)]
+pub struct TimeoutData {
+    /// ID and name of the message.
+    pub message: String,
+    /// The receiver.
+    pub node: String,
+    /// The name of its bus.
+    pub bus: String,
+    /// The time without a frame after which it regards the message as lost.
+    pub time: u64,
+    /// The most frames in a row that may be lost without a timeout.
+    pub losses: u32,
+    /// The longest time between two receptions, or the reason why it has no bound.
+    pub longest: Result<u64, String>,
+    /// The place of the timeout, such as a file and a line.
+    pub source: String,
 }
 
 /// The origin of the measurements.

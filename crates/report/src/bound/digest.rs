@@ -2,7 +2,7 @@
 
 use super::data::{
     BoundData, BusData, FrameSeen, MeasuredMessage, MeasuredSource, MessageData, NodeData,
-    OrderData, PartsData,
+    OrderData, PartsData, TimeoutData,
 };
 use super::lead::{BoundLead, can_miss, lead, ratio};
 use crate::curve::ProfileCurve;
@@ -21,6 +21,7 @@ pub(super) struct BoundDigest<'a> {
     buses: Vec<BusLine<'a>>,
     /// Sentences; absent if the margin was not requested.
     margin: Option<&'a [String]>,
+    timeouts: Vec<TimeoutLine<'a>>,
     measured: Option<MeasuredLine<'a>>,
     made: &'a [(String, String)],
 }
@@ -34,6 +35,18 @@ struct BusLine<'a> {
     nodes: Vec<NodeLine<'a>>,
     /// The messages, by priority.
     messages: Vec<MessageLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct TimeoutLine<'a> {
+    message: &'a str,
+    node: &'a str,
+    bus: &'a str,
+    time: u64,
+    losses: u32,
+    longest: Option<u64>,
+    why: Option<&'a str>,
+    source: &'a str,
 }
 
 #[derive(Serialize)]
@@ -111,8 +124,22 @@ pub(super) fn digest(data: &BoundData) -> BoundDigest<'_> {
         notes: &data.notes,
         buses: data.buses.iter().map(bus).collect(),
         margin: data.margin.as_ref().map(|m| m.sentences.as_slice()),
+        timeouts: data.timeouts.iter().map(timeout).collect(),
         measured: data.measured.as_ref().map(measured),
         made: &data.made,
+    }
+}
+
+fn timeout(timeout: &TimeoutData) -> TimeoutLine<'_> {
+    TimeoutLine {
+        message: &timeout.message,
+        node: &timeout.node,
+        bus: &timeout.bus,
+        time: timeout.time,
+        losses: timeout.losses,
+        longest: timeout.longest.as_ref().ok().copied(),
+        why: timeout.longest.as_ref().err().map(String::as_str),
+        source: &timeout.source,
     }
 }
 

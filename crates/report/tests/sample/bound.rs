@@ -2,7 +2,7 @@
 
 use cangate_report::bound::{
     BoundData, BusData, FrameSeen, MarginData, MeasuredMessage, MeasuredSource, MessageData,
-    NodeData, OrderData, PartsData,
+    NodeData, OrderData, PartsData, TimeoutData,
 };
 use probe::{LatencyProfile, RunDescription};
 
@@ -129,6 +129,22 @@ pub(crate) fn data(buses: u64, messages: u64) -> BoundData {
             thousandths: Some(1_204),
             sentences: vec!["All messages may come at least 1.204 times as often.".to_owned()],
         }),
+        timeouts: [
+            Ok(48_500_000),
+            Ok(61_250_000),
+            Err("it is not periodic".to_owned()),
+        ]
+        .into_iter()
+        .map(|longest| TimeoutData {
+            message: "123 speed".to_owned(),
+            node: "cluster".to_owned(),
+            bus: "body".to_owned(),
+            time: 60_000_000,
+            losses: 1,
+            longest,
+            source: "body.dbc, line 7, signal Speed".to_owned(),
+        })
+        .collect(),
         measured: Some(MeasuredSource {
             name: "results.parquet".to_owned(),
             description: RunDescription {

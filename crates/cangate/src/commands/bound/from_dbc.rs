@@ -1,6 +1,7 @@
 //! `cangate bound --from-dbc`: a message set from a DBC.
 
 use super::from_log::time;
+use super::timeouts;
 use super::{DEFAULT_BITRATE, bitrate};
 use crate::database;
 use console::Failure;
@@ -16,6 +17,8 @@ use std::path::Path;
 struct SetEntry {
     /// The period, ns; `None` if the file has none.
     period: Option<Nanos>,
+    /// The longest time between two events, ns; `None` for a message that is sent on events alone.
+    longest: Option<Nanos>,
     /// The reason why it is left out; empty if it is not.
     missing: String,
     /// Remarks on it, one comment each.
@@ -163,12 +166,27 @@ fn when(message: &MessageDefinition) -> SetEntry {
         }
         (None, None) => None,
     };
+    let cycle = message.cycle.or(message.signal_cycle);
+    entry.longest = cycle.filter(|_| keeps_cycle(message));
     if entry.period.is_none() {
         let words =
             "it has no cycle time (GenMsgCycleTime) and no least distance (GenMsgDelayTime)";
         words.clone_into(&mut entry.missing);
     }
     entry
+}
+
+/// Returns whether a message with a cycle time is sent in it at all times. One that is sent on
+/// events, or only while it is active, is not.
+fn keeps_cycle(message: &MessageDefinition) -> bool {
+    let word = message.send_type.as_deref().unwrap_or("").to_lowercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
+    if has(&["activ", "aktiv"]) {
+        return false;
+    }
+    let own_event = message.is_on_event() && message.event() == message.send_type;
+    let signal_alone = message.cycle.is_none() && message.is_on_event();
+    has(&["cycl", "zykl", "period", "fixed"]) || !own_event && !signal_alone
 }
 
 fn set(
@@ -250,12 +268,32 @@ fn lines(message: &MessageDefinition, entry: &SetEntry, id: &str) -> Vec<String>
         Some(period) => format!("period = \"{}\"", time(period)),
         None => "period = \"?\"".to_owned(),
     });
+    match entry.longest {
+        _ if entry.longest == entry.period => {}
+        Some(longest) => all.push(format!("longest_period = \"{}\"", time(longest))),
+        None => all.push("longest_period = \"none\"".to_owned()),
+    }
+    let timeouts = timeouts::of_message(message);
+    let timeouts: Vec<String> = timeouts
+        .iter()
+        .map(|(node, (after, ..))| {
+            format!("{{ node = {}, time = \"{}\" }}", quoted(node), time(*after))
+        })
+        .collect();
+    if !timeouts.is_empty() {
+        all.push(format!("timeouts = [{}]", timeouts.join(", ")));
+    }
     if let Some(fd) = message.fd {
         all.push("kind = \"fd\"".to_owned());
         all.push(format!("brs = {}", fd.brs.unwrap_or(false)));
     }
     all.push(format!("len = {}", message.len));
     all
+}
+
+/// Returns a text in quotes, as TOML has it.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.escape_default())
 }
 
 fn id(message: &MessageDefinition) -> String {

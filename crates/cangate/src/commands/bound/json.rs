@@ -1,6 +1,7 @@
 //! Bounds as JSON.
 
 use super::delay::GatewayDelay;
+use super::timeouts::{DistanceParts, TimeoutResult, TimeoutResults};
 use super::words::no_bound;
 use super::{AssessedBus, can_miss, id};
 use analysis::{LatencyBound, QueueService, SendOrder};
@@ -16,6 +17,33 @@ pub(super) struct BoundReport {
     buses: Vec<BusReport>,
     /// Messages that no route can send on, and the reasons, in sentences.
     left_out: Vec<String>,
+    timeouts: Vec<TimeoutReport>,
+}
+
+/// The timeout of a receiver.
+#[derive(Serialize)]
+struct TimeoutReport {
+    id: String,
+    name: String,
+    bus: String,
+    node: String,
+    /// The place of the timeout: a file and a line, or a port.
+    source: String,
+    timeout_ns: u64,
+    losses: u32,
+    /// The longest time between two receptions; `null` if there is no bound.
+    longest_ns: Option<u64>,
+    /// The longest time between the events of the two frames.
+    events_ns: Option<u64>,
+    /// The bound over all buses, from the event to the end of the frame here.
+    response_ns: Option<u64>,
+    /// The shortest frames on all buses.
+    shortest_ns: Option<u64>,
+    /// The buses before, each with the route to the next one.
+    hops: Vec<String>,
+    can_expire: bool,
+    /// The reason why there is no bound.
+    no_bound: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -120,12 +148,34 @@ pub(super) fn report(
     all: &[AssessedBus<'_>],
     delay: &GatewayDelay,
     notes: &[String],
+    timeouts: &TimeoutResults,
 ) -> BoundReport {
     BoundReport {
         gateway_delay_ns: delay.ns,
         gateway_delay_from: delay.from.clone(),
         left_out: notes.to_vec(),
         buses: all.iter().map(bus).collect(),
+        timeouts: timeouts.all.iter().map(timeout).collect(),
+    }
+}
+
+fn timeout(result: &TimeoutResult) -> TimeoutReport {
+    let parts = result.longest.as_ref().ok();
+    TimeoutReport {
+        id: result.id.clone(),
+        name: result.name.clone(),
+        bus: result.bus.clone(),
+        node: result.node.clone(),
+        source: result.source.clone(),
+        timeout_ns: result.time,
+        losses: result.losses,
+        longest_ns: parts.map(DistanceParts::longest),
+        events_ns: parts.map(|parts| parts.events),
+        response_ns: parts.map(|parts| parts.response),
+        shortest_ns: parts.map(|parts| parts.shortest),
+        hops: result.hops.clone(),
+        can_expire: result.can_expire(),
+        no_bound: result.longest.as_ref().err().cloned(),
     }
 }
 

@@ -10,8 +10,10 @@ mod from_log;
 mod json;
 mod margin;
 mod page;
+mod passing;
 mod routes;
 mod table;
+mod timeouts;
 mod witness;
 mod words;
 
@@ -31,7 +33,7 @@ use from_dbc_left_out as from_dbc;
 use routes::ConnectedSet;
 use std::io::Write;
 
-/// The exit status if a deadline can be missed, or a message has no bound.
+/// The exit status if a deadline can be missed, a timeout can expire, or a message has no bound.
 const MISSED: u8 = 3;
 
 /// The bit rate of a log or a DBC, unless another one is given.
@@ -126,6 +128,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     let network = &connected.network;
     let assessed = network.assess(&mut lengths).map_err(Failure::input)?;
     let all = by_bus(&connected, &assessed);
+    let timeouts = timeouts::find(&connected, &assessed, &source);
     if let Some(id) = &args.witness {
         let effort = witness::SearchEffort {
             plays: args.plays,
@@ -144,7 +147,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     };
     let mut stdout = std::io::stdout().lock();
     if args.json {
-        let report = json::report(&all, &delay, &connected.notes);
+        let report = json::report(&all, &delay, &connected.notes, &timeouts);
         serde_json::to_writer_pretty(&mut stdout, &report).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
@@ -154,6 +157,9 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         };
         if args.gateway.is_some() && checked.is_none() {
             text.push_str(&table::gateway(&delay, &connected.notes));
+        }
+        if checked.is_none() {
+            text.push_str(&timeouts.render());
         }
         for sentence in margin.iter().flat_map(|margin| &margin.sentences) {
             text.push_str(&format!("Margin: {sentence}\n"));
@@ -166,6 +172,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             connected: &connected,
             delay: &delay,
             margin: margin.as_ref(),
+            timeouts: &timeouts,
             checked: checked.as_ref(),
             set: &source,
             gateway: gateway.as_ref().map(|(_, source)| source),
@@ -177,7 +184,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     }
     match checked {
         Some(checked) => checked.verdict(),
-        None => missed(&all),
+        None => missed(&all).and_then(|()| timeouts.verdict()),
     }
 }
 

@@ -5,6 +5,7 @@ use super::delay::GatewayDelay;
 use super::margin::BoundMargin;
 use super::routes::ConnectedSet;
 use super::table::{by_priority, filled};
+use super::timeouts::{DistanceParts, TimeoutResults};
 use super::words::{micros, no_bound};
 use super::{AssessedBus, id};
 use crate::cli::bound::Bound as Args;
@@ -21,6 +22,7 @@ pub(super) struct PageContents<'s> {
     pub(super) connected: &'s ConnectedSet,
     pub(super) delay: &'s GatewayDelay,
     pub(super) margin: Option<&'s BoundMargin>,
+    pub(super) timeouts: &'s TimeoutResults,
     pub(super) checked: Option<&'s CheckedLog>,
     /// The message set.
     pub(super) set: &'s SourceText,
@@ -37,7 +39,21 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
     }
     let left_out = shown.connected.notes.iter();
     notes.extend(left_out.map(|note| format!("Left out: {note}.")));
+    notes.extend(shown.timeouts.notes.iter().cloned());
+    let timeouts = shown.timeouts.all.iter().map(|result| bound::TimeoutData {
+        message: result.label(),
+        node: result.node.clone(),
+        bus: result.bus.clone(),
+        time: result.time,
+        losses: result.losses,
+        longest: match &result.longest {
+            Ok(parts) => Ok(DistanceParts::longest(parts)),
+            Err(why) => Err(why.clone()),
+        },
+        source: result.source.clone(),
+    });
     let data = BoundData {
+        timeouts: timeouts.collect(),
         title: file_name(Path::new(&shown.set.name)),
         buses: buses.map(|(n, found)| bus(n, found, shown)).collect(),
         notes,

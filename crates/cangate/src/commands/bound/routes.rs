@@ -1,7 +1,10 @@
 //! The messages of a set, followed through a gateway file to other buses.
 
+use super::passing::{
+    HopCondition, SourceTimeout, condition, keep_all, made_alone, source_timeouts,
+};
 use super::{id, label};
-use analysis::set::MessageSet;
+use analysis::set::{MessageSet, ReceiverTimeout};
 use analysis::{
     BusSpec, FrameShape, GatewayHop, Message, MessagePlace, Network, NodeSpec, SendOrder,
 };
@@ -10,11 +13,13 @@ use frame::{FrameRef, Kind, Nanos, wire};
 use gateway::config::{GatewayConfig, MessageNames};
 use port::PortSpec;
 use port::embedded::BusSettings;
+use route::config::NamedDatabase;
 use route::{
-    DecisionSink, ForwardedCopy, FrameArrival, PayloadPattern, PortId, RouteId, RouteMode, Routes,
-    RoutingTable, StopReason,
+    DecisionSink, ForwardedCopy, FrameArrival, PayloadPattern, PortId, Route, RouteId, RouteMode,
+    Routes, RoutingTable, StopReason,
 };
 use std::num::NonZeroU8;
+use std::sync::Arc;
 
 /// The maximum number of messages: more are a mistake of the routes.
 const MOST_MESSAGES: usize = 100_000;
@@ -29,6 +34,18 @@ pub(super) struct ConnectedSet {
     pub(super) queues: Vec<PortCapacity>,
     /// Messages that were left out, in sentences.
     pub(super) notes: Vec<String>,
+    /// For each hop, the condition on which the route passes on every frame.
+    pub(super) conditions: Vec<HopCondition>,
+    /// For each bus and message of the set, the longest time between two events, ns.
+    pub(super) longest_periods: Vec<Vec<Option<Nanos>>>,
+    /// The timeouts of the set.
+    pub(super) timeouts: Vec<ReceiverTimeout>,
+    /// Buses with the databases of the gateway's ports on them.
+    pub(super) databases: Vec<(usize, Arc<NamedDatabase>)>,
+    /// The timeouts of sources from which ports of the gateway make messages.
+    pub(super) sources: Vec<SourceTimeout>,
+    /// Whether the messages were followed through a gateway.
+    pub(super) has_gateway: bool,
 }
 
 /// The number of frames that a port of the gateway can hold, in buffers and queue.
@@ -53,6 +70,8 @@ pub(super) fn alone(set: MessageSet) -> ConnectedSet {
             buses: set.buses,
             hops: Vec::new(),
         },
+        longest_periods: set.longest_periods,
+        timeouts: set.timeouts,
         ..ConnectedSet::default()
     }
 }
@@ -64,6 +83,7 @@ pub(super) fn connect(
     delay: Nanos,
 ) -> Result<ConnectedSet, Failure> {
     let mut all = alone(set);
+    all.has_gateway = true;
     let mut ports = Vec::with_capacity(config.ports.len());
     for spec in &config.ports {
         ports.push(attach(&mut all, spec)?);
@@ -83,6 +103,21 @@ pub(super) fn connect(
         for message in &mut all.network.buses[attached.bus].messages {
             name(message, None, names);
         }
+    }
+    for (attached, database) in ports.iter().zip(&config.databases) {
+        let (Some(attached), Some(database)) = (attached, database) else {
+            continue;
+        };
+        let known = |(bus, other): &(usize, Arc<NamedDatabase>)| {
+            *bus == attached.bus && Arc::ptr_eq(other, database)
+        };
+        if !all.databases.iter().any(known) {
+            all.databases.push((attached.bus, Arc::clone(database)));
+        }
+    }
+    for spec in &config.ports {
+        let left_out = made_alone(spec, &all.network.buses);
+        all.notes.extend(left_out);
     }
     let tables = RoutingTables::new(&config.routes, config.ports.len())?;
     let buses = 0..all.network.buses.len();
@@ -105,7 +140,14 @@ pub(super) fn connect(
                 let to = ports.get(usize::from(sent.to.0)).copied().flatten();
                 let route = config.routes.routes.get(sent.route.0 as usize);
                 let route = route.map_or_else(String::new, |route| route.name.clone());
-                let Some(to) = to else { continue };
+                let Some(to) = to else {
+                    if let Some(spec) = config.ports.get(usize::from(sent.to.0)) {
+                        let found =
+                            source_timeouts(spec, place, &sent.shape, sent.condition, delay);
+                        all.sources.extend(found);
+                    }
+                    continue;
+                };
                 let added = add(&mut all, place, &message, to, &sent, route, delay)?;
                 if let (Some(added), Some(names)) = (added, names.get(usize::from(sent.to.0))) {
                     let bus = &mut all.network.buses[added.bus];
@@ -242,6 +284,7 @@ fn add(
         unchanged: sent.unchanged,
     });
     all.routes.push(route);
+    all.conditions.push(sent.condition);
     Ok(Some(place))
 }
 
@@ -252,6 +295,8 @@ struct SentCopy {
     shape: FrameShape,
     /// Whether the route changes nothing.
     unchanged: bool,
+    /// The condition on which the route passes on every frame.
+    condition: HopCondition,
 }
 
 /// The routing table, and one that takes all frames that the first may take.
@@ -275,10 +320,17 @@ impl<'r> RoutingTables<'r> {
             // A frame that a limit drops now may pass later.
             route.limit = None;
             route.matching.payload.clear();
+            route.matching.when = None;
+            route.verify = None;
+            keep_all(&mut route.actions);
         }
         let mut exact = routes.clone();
-        exact.routes.iter_mut().for_each(|route| route.limit = None);
-        if routes.routes.iter().any(|r| !r.matching.payload.is_empty()) {
+        for route in &mut exact.routes {
+            route.limit = None;
+            route.verify = None;
+        }
+        let on_payload = |r: &Route| !r.matching.payload.is_empty() || r.matching.when.is_some();
+        if routes.routes.iter().any(on_payload) {
             wide.mode = RouteMode::All;
         }
         Ok(Self {
@@ -300,6 +352,7 @@ impl<'r> RoutingTables<'r> {
         let mut copies = CopySink {
             shape,
             tables: self,
+            taken: Vec::new(),
             all: Vec::new(),
         };
         let arrival = FrameArrival {
@@ -315,11 +368,15 @@ impl<'r> RoutingTables<'r> {
 struct CopySink<'t> {
     shape: &'t FrameShape,
     tables: &'t RoutingTables<'t>,
+    /// The routes that take the frame, in their order.
+    taken: Vec<RouteId>,
     all: Vec<SentCopy>,
 }
 
 impl DecisionSink for CopySink<'_> {
-    fn taken(&mut self, _: RouteId) {}
+    fn taken(&mut self, route: RouteId) {
+        self.taken.push(route);
+    }
 
     fn stopped(&mut self, _: RouteId, _: StopReason) {}
 
@@ -335,16 +392,24 @@ impl DecisionSink for CopySink<'_> {
         if !route.matching.payload.iter().all(may) {
             return;
         }
-        let shape = match route.actions.is_empty() {
+        let exact = self.shape.is_exact();
+        let unchanged = route.actions.is_empty() && route.protect.is_none();
+        let shape = match unchanged {
             true => Some(*self.shape),
-            false => changed(copy.frame, self.shape.is_exact()),
+            // A protection changes from frame to frame.
+            false => changed(copy.frame, exact && route.protect.is_none()),
         };
+        let routes = self.tables.routes;
+        let is_first = routes.mode == RouteMode::All
+            || exact
+            || self.taken.iter().all(|taken| taken.0 >= copy.route.0);
         if let Some(shape) = shape {
             self.all.push(SentCopy {
                 route: copy.route,
                 to: copy.to,
                 shape,
-                unchanged: route.actions.is_empty(),
+                unchanged,
+                condition: condition(route, exact, is_first),
             });
         }
     }
