@@ -24,6 +24,7 @@ pub(super) fn parse(
     let keys = RouteKeys::read(&mut table, found);
     let name = keys.name.clone().unwrap_or(number);
     check_unique(&name, &table, taken, found);
+    check_source(&keys, ports, &table, found);
     let from = port_list("from", keys.from.as_ref(), ports, found);
     let to = port_list("to", keys.to.as_ref(), ports, found);
     let databases = match keys.message {
@@ -85,6 +86,25 @@ pub(super) fn parse(
         verify,
         protect,
     })
+}
+
+/// Reports a port whose name is a number in hex as the `source` of a route without `from`. Other
+/// names are no addresses, which [`groups`](super::groups) reports.
+fn check_source(
+    keys: &RouteKeys<'_>,
+    ports: &PortNames<'_>,
+    table: &TomlTable<'_>,
+    found: &mut Diagnostics,
+) {
+    let text = keys.source.as_ref().and_then(TomlValue::as_str);
+    let is_port = text.is_some_and(|text| ports.ids.contains_key(text));
+    let is_hex = text.is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    if keys.from.is_none() && is_port && is_hex {
+        let span = table.key_span("source").unwrap_or_else(|| table.span());
+        let message = "`source` is the address of a sender in J1939, and the route has no `from`";
+        let hint = "did you mean `from`? That is the port where frames come from";
+        found.push(Diagnostic::error(span, message).hint(hint));
+    }
 }
 
 /// Reports a name that another route has.

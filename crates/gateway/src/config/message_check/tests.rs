@@ -177,8 +177,12 @@ fn a_condition_that_excludes_the_change_is_no_mistake() {
     let text = |value: &str| {
         protected().replace("PLANTED", &format!("payload = [{{ at = 2, value = '{value}' }}]\ndo = [{{ and = {{ data = 'FFFF00' }} }}]"))
     };
-    assert_eq!(found(&text("00")), []);
+    let left_out =
+        "`verify` misses the frames that `payload` leaves out: they count as lost in the sequence";
+    let gaps = (Severity::Warning, left_out.to_owned());
+    assert_eq!(found(&text("00")), [gaps.clone()]);
     let wrong = found(&text("01"));
+    let wrong: Vec<_> = wrong.into_iter().filter(|one| *one != gaps).collect();
     assert_eq!(wrong.len(), 1, "{wrong:?}");
     assert_eq!(wrong[0].0, Severity::Error);
 }
