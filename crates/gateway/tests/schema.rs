@@ -303,7 +303,13 @@ proptest! {
         }
         // An additional key, in one of the tables.
         let spoil = |table: &str| {
-            let at = table.rfind('{').unwrap();
+            // Tables with names of the user's choice have no unknown keys.
+            let is_named = |at: usize| {
+                let before = table[..at].trim_end();
+                ["signal =", "signals =", "make =", "map ="].iter().any(|key| before.ends_with(key))
+            };
+            let places: Vec<usize> = table.match_indices('{').map(|(at, _)| at).collect();
+            let at = *places.iter().rfind(|at| !is_named(**at)).unwrap();
             let comma = if table[at + 1..].trim_start().starts_with('}') { "" } else { "," };
             format!("{} zzz = 1{comma}{}", &table[..=at], &table[at + 1..])
         };

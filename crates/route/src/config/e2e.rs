@@ -34,7 +34,7 @@ const COUNTERS: [(&str, ProtectionCounter); 2] = [
     struct ProtectionKeys {
         /// A profile of AUTOSAR (`"P01"`, `"P01 nibble"`, `"P02"`, `"P04"` to `"P08"`, `"P11"`,
         /// `"P22"`), or the name of a make for its checksum (`"toyota"`; see
-        /// [the list](e2e.md#makes)).
+        /// [the list](e2e.md#checksums-of-makes)).
         profile: Option<SpannedValue<String>> = None => by(|| ValueShape::Text, spanned),
             value "name", default "required", needed "add `profile = \"P01\"`", not "type" "kind" "scheme";
         /// The Data ID. Not of profiles 02 and 22, and of makes.
