@@ -272,3 +272,31 @@ fn check_names_the_command_for_timeouts() {
     let note = "timeouts of receivers: 3 messages of the databases; `cangate bound SET.toml --gateway FILE` compares them\n";
     assert!(out.ends_with(note), "{out}");
 }
+
+/// The periods of a log are estimates: nothing is proved by them.
+#[test]
+fn a_log_proves_no_timeout() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "timeouts-gateway.toml",
+        "timeouts-drive.dbc",
+        "timeouts-body.dbc",
+    ] {
+        let text = std::fs::read_to_string(root().join("examples/bound").join(name)).unwrap();
+        let text = text.replace("125k", "500k");
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let frame = |n: u32| {
+        let drive = format!("(1.{:06}) drive 1A0#0011223344556677\n", n * 20_000);
+        let body = format!("(1.{:06}) body 350#0011223344556677\n", n * 20_000 + 500);
+        drive + &body
+    };
+    let log: String = (0..40).map(frame).collect();
+    std::fs::write(folder.path().join("drive.log"), log).unwrap();
+    let mut command = cangate();
+    command.current_dir(folder.path());
+    command.args(["bound", "--from-log", "drive.log"]);
+    let out = stdout(command.args(["--gateway", "timeouts-gateway.toml"]), 0);
+    assert!(out.contains("Left out: timeouts of receivers"), "{out}");
+    assert!(!out.contains("Timeouts of receivers"), "{out}");
+}

@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         Some(file) => Some((file, read_source(file)?)),
         None => None,
     };
-    let connected = match &gateway {
+    let mut connected = match &gateway {
         None => routes::alone(set),
         Some((file, source)) => {
             let (config, warnings) = load_config(source, file, color)?;
@@ -124,6 +124,9 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             routes::connect(set, &config, delay.or_none())?
         }
     };
+    if args.from_log.is_some() {
+        connected.leave_timeouts_out();
+    }
     let mut lengths = LengthSearch::new();
     let network = &connected.network;
     let assessed = network.assess(&mut lengths).map_err(Failure::input)?;

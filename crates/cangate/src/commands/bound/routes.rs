@@ -56,6 +56,20 @@ pub(super) struct PortCapacity {
     pub(super) frames: u64,
 }
 
+impl ConnectedSet {
+    /// Leaves the timeouts of the gateway file out: the periods of a log are estimates, and prove
+    /// nothing.
+    pub(super) fn leave_timeouts_out(&mut self) {
+        if !self.databases.is_empty() || !self.sources.is_empty() {
+            let note = "timeouts of receivers, because the periods of a log are estimates: save the set that \
+                        --from-log prints, read it, and use it";
+            self.notes.push(note.to_owned());
+        }
+        self.databases.clear();
+        self.sources.clear();
+    }
+}
+
 /// A port of the gateway on a bus.
 #[derive(Clone, Copy)]
 struct AttachedPort {
