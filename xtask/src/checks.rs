@@ -87,6 +87,10 @@ pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<TestTally> {
     let mut check = workspace.cargo("check");
     check.args(["-p", "cangate-gateway", "--lib"]);
     tally.add(TestTally::check(show(&mut check)?));
+    // Readers of databases that no default build has.
+    let mut test = workspace.cargo("test");
+    test.args(["-p", "cangate-signals", "--features", "kcd,arxml"]);
+    tally.add(TestTally::check(show(&mut test)?));
     Ok(tally)
 }
 

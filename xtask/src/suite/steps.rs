@@ -77,8 +77,8 @@ pub(super) const STEPS: [SuiteStep; 24] = [
     all("clippy", 60, "clippy, with warnings as errors"),
     all(
         "ports",
-        18,
-        "each kind of port is compiled alone, and the gateway without any",
+        45,
+        "each kind of port is compiled alone, and the gateway without any; readers of databases that no default build has",
     ),
     all(
         "lab",

@@ -76,7 +76,7 @@ fn logs_and_databases_know_the_same_formats() {
     let files: Vec<Vec<u8>> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| std::fs::read(entry.unwrap().path()).unwrap())
-        .chain([SYM, KCD, ARXML, "<fx:FIBEX/>"].map(|text| text.into()))
+        .chain([SYM, KCD, ARXML, "<fx:FIBEX/>"].map(Into::into))
         .collect();
     assert!(files.len() >= 8);
     for bytes in files {

@@ -66,7 +66,9 @@ impl PortSettings for ComposedSettings {
         let mut made = self.messages.iter();
         match kind {
             Kind::Xl => FramePassage::No,
-            Kind::Fd if !made.any(|message| message.header.kind() == Kind::Fd) => FramePassage::Open,
+            Kind::Fd if !made.any(|message| message.header.kind() == Kind::Fd) => {
+                FramePassage::Open
+            }
             Kind::Classic | Kind::Fd => FramePassage::Yes,
         }
     }

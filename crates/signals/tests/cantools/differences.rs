@@ -73,6 +73,10 @@ impl Differences {
             {
                 return self.count("files of AUTOSAR 3, which cangate refuses");
             }
+            // `cargo xtask test --all` runs this test with all formats, too.
+            (Err(ReadError::NotBuilt(..)), None) => {
+                return self.count("files of formats that this build does not read");
+            }
             (Err(error), None) => return self.differ(file, &error.to_string()),
             (Ok(database), None) => database,
         };

@@ -328,9 +328,16 @@ impl HubState {
         };
         let sent = socket.and_then(|socket| {
             let text = self.beacon_text(socket.local_addr()?.ip());
-            match socket.send(text.as_bytes()) {
+            let refused = |error: &io::Error| error.kind() == ErrorKind::ConnectionRefused;
+            // No program waited for the previous beacon: the kernel reports this at the next one, and
+            // does not send that. Once reported, the error is gone.
+            let sent = match socket.send(text.as_bytes()) {
+                Err(error) if refused(&error) => socket.send(text.as_bytes()),
+                sent => sent,
+            };
+            match sent {
                 // No program waits for beacons at the moment.
-                Err(error) if error.kind() != ErrorKind::ConnectionRefused => Err(error),
+                Err(error) if !refused(&error) => Err(error),
                 _ => Ok(socket),
             }
         });
