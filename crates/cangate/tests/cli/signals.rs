@@ -140,9 +140,10 @@ fn check_finds_planted_mistakes() {
             "checksum",
         ),
         (
-            "message = \"EngineData\"\nverify = \"EngineData\"\n",
-            "message = \"EngineData\"\nverify = \"EngineData\"\nlimit = \"10/3s\"\n",
-            "limit",
+            "[[routes]]\nname = \"display\"",
+            "[[routes]]\nname = \"pass\"\nfrom = \"powertrain\"\nto = \"cluster\"\nmessage = \"EngineData\"\n\
+             verify = \"EngineData\"\nlimit = \"10/3s\"\n[[routes]]\nname = \"display\"",
+            "receivers get the same one for ever",
         ),
         (
             "Speed = { from = \"powertrain.EngineData.VehicleSpeed\", overflow = \"saturate\", ",

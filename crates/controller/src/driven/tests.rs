@@ -106,10 +106,10 @@ impl Controller for FakeController {
                     report(ControllerEvent::Received { frame, stamp: None });
                 }
                 TestEvent::Ended(token, None) => {
-                    report(ControllerEvent::Sent { token, stamp: None })
+                    report(ControllerEvent::Sent { token, stamp: None });
                 }
                 TestEvent::Ended(token, Some(why)) => {
-                    report(ControllerEvent::Failed { token, why })
+                    report(ControllerEvent::Failed { token, why });
                 }
                 TestEvent::Overrun(frames) => report(ControllerEvent::Overrun {
                     frames,

@@ -312,7 +312,7 @@ fn random_index(rng: &mut Rng, size: i32) -> i16 {
 
 pub fn random_action(rng: &mut Rng, size: u32) -> Action {
     let maybe = |rng: &mut Rng| rng.one_in(2);
-    match rng.below(9) {
+    match rng.below(10) {
         0..=2 => Action::Modify(Modify {
             op: rng.pick(&[ModifyOp::And, ModifyOp::Or, ModifyOp::Xor, ModifyOp::Set]),
             id: maybe(rng).then(|| match rng.below(2) {
@@ -364,7 +364,7 @@ pub fn random_action(rng: &mut Rng, size: u32) -> Action {
             result: random_index(rng, size as i32),
             init: rng.byte(),
         }),
-        7 => Action::Crc8(random_crc8(rng, size as i32)),
+        8 => Action::Crc8(random_crc8(rng, size as i32)),
         _ => Action::WriteSignals(writes_within(rng, size)),
     }
 }
