@@ -14,8 +14,8 @@ pub enum UnitRelation {
     Unknown,
 }
 
-/// A unit: its spellings in databases, its quantity, and the factor and the offset to the quantity's
-/// base unit, in decimal text.
+/// A unit: its spellings in databases, its quantity, and the factor and the offset to the
+/// quantity's base unit, in decimal text.
 type KnownUnit = (
     &'static [&'static str],
     &'static str,
@@ -23,9 +23,9 @@ type KnownUnit = (
     &'static str,
 );
 
-/// The units that have an exact decimal relation. The base of temperatures is the degree Fahrenheit,
-/// because 5/9 has no decimal form. A mile has 1609.344 m (international yard, 1959), a nautical
-/// mile 1852 m.
+/// The units that have an exact decimal relation. The base of temperatures is the degree
+/// Fahrenheit, because 5/9 has no decimal form. A mile has 1609.344 m (international yard, 1959), a
+/// nautical mile 1852 m.
 const UNITS: &[KnownUnit] = &[
     (&["km/h", "kph", "kmh", "KPH", "Km/h"], "speed", "1", "0"),
     (&["m/s"], "speed", "3.6", "0"),

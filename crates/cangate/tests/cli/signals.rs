@@ -119,7 +119,8 @@ fn the_example_makes_protected_messages_in_other_units() {
     );
     let again = fs::read_to_string(at("again.log")).unwrap();
     assert_eq!(again.lines().count(), values.len());
-    // The condition: 160.93 km/h, and the frame with the wrong checksum, which no one verifies here.
+    // The condition: 160.93 km/h, and the frame with the wrong checksum, which no one verifies
+    // here.
     let fast = fs::read_to_string(at("fast.log")).unwrap();
     assert_eq!(fast.lines().count(), 2, "{fast}");
 }

@@ -329,8 +329,8 @@ impl HubState {
         let sent = socket.and_then(|socket| {
             let text = self.beacon_text(socket.local_addr()?.ip());
             let refused = |error: &io::Error| error.kind() == ErrorKind::ConnectionRefused;
-            // No program waited for the previous beacon: the kernel reports this at the next one, and
-            // does not send that. Once reported, the error is gone.
+            // No program waited for the previous beacon: the kernel reports this at the next one,
+            // and does not send that. Once reported, the error is gone.
             let sent = match socket.send(text.as_bytes()) {
                 Err(error) if refused(&error) => socket.send(text.as_bytes()),
                 sent => sent,
