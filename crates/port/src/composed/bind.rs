@@ -1,26 +1,21 @@
 //! The messages and signals of the databases that the keys name.
 
+use super::consistency::{SetSignal, check_set, warn_of_unset};
 use super::halves;
+use super::lookup::{bits, counter_of, find_message, find_signal, header, presence};
 use super::rules::{
-    AliveCounter, ComposedMessage, InputMessage, InputSignal, MessageComposer, SendTiming,
-    SignalAssignment, SilenceRule, SilentValue, SourceIndex,
+    ComposedMessage, InputMessage, InputSignal, MessageComposer, SendTiming, SignalAssignment,
+    SilenceRule, SilentValue, SourceIndex,
 };
-use super::spec::{
-    FallbackSpec, KEYWORD, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec,
-};
+use super::spec::{FallbackSpec, KEYWORD, MakeSpec, SignalSpec, SourceSpec, UnboundSettings};
 use crate::kind::{DatabasesByName, FramePassage, PortSettings};
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostic, Diagnostics, SpannedValue, did_you_mean};
-use frame::flags;
-use frame::{CanId, Header, Kind, Nanos};
+use frame::{CanId, Kind, Nanos};
 use signals::{
-    BitMeaning, FieldSource, FieldTest, LinearMap, MessageDatabase, MessageDefinition, OutOfRange,
-    RangePolicy, SignalDefinition, SignalField, SignalKind, SignalPresence, UnitRelation,
+    BitMeaning, FieldSource, LinearMap, MessageDatabase, MessageDefinition, OutOfRange,
+    RangePolicy, SignalDefinition, UnitRelation,
 };
-use std::ops::Range;
-
-/// The maximum number of signals that a warning names.
-const MOST_NAMED: usize = 5;
 
 /// The settings of a port that makes messages.
 #[derive(Clone, PartialEq, Debug)]
@@ -126,9 +121,6 @@ pub(super) fn bind(
         messages,
     })
 }
-
-/// The index of a signal that is set, and its place in the file.
-type SetSignal = (usize, Range<usize>);
 
 /// The messages that are read, while they are collected.
 struct Binder<'b, 'd> {
@@ -374,239 +366,4 @@ impl<'d> Binder<'_, 'd> {
             signal: place,
         })
     }
-}
-
-/// Returns the tests of the switches of a signal. A switch with several ranges gets the range from
-/// the first to the last one only if they are one; otherwise one test for each side.
-fn presence(message: &MessageDefinition, signal: usize) -> Vec<FieldTest> {
-    let mut tests = Vec::new();
-    let mut at = signal;
-    while let Some(SignalPresence::Switched { switch, values }) =
-        message.signals.get(at).map(|signal| &signal.presence)
-    {
-        let Some(definition) = message.signals.get(*switch) else {
-            break;
-        };
-        let field = definition.field;
-        let test = |first: u64, last: u64, is_negated| {
-            FieldTest::new(field, BitMeaning::Unsigned, (first, last), is_negated)
-        };
-        let mut ranges: Vec<(u64, u64)> =
-            values.iter().map(|it| (*it.start(), *it.end())).collect();
-        ranges.sort_unstable();
-        if let (Some(first), Some(last)) = (ranges.first(), ranges.iter().map(|it| it.1).max()) {
-            tests.extend(test(first.0, last, false));
-        }
-        // The gaps between the ranges.
-        for pair in ranges.windows(2) {
-            if let [(_, end), (next, _)] = pair
-                && *next > end.saturating_add(1)
-            {
-                tests.extend(test(end + 1, next - 1, true));
-            }
-        }
-        at = *switch;
-    }
-    tests
-}
-
-fn find_message<'d>(
-    database: &'d MessageDatabase,
-    name: &str,
-    message: &str,
-    span: Range<usize>,
-    found: &mut Diagnostics,
-) -> Option<&'d MessageDefinition> {
-    let known = database.messages.iter().find(|known| known.name == message);
-    if known.is_none() {
-        let text = format!("database `{name}` has no message `{message}`");
-        let names = database
-            .messages
-            .iter()
-            .map(|message| message.name.as_str());
-        let hint = did_you_mean(message, names);
-        found.push(Diagnostic::error(span, text).hint(hint));
-    }
-    known
-}
-
-fn find_signal(
-    message: &MessageDefinition,
-    name: &SpannedValue<String>,
-    found: &mut Diagnostics,
-) -> Option<usize> {
-    let known = message
-        .signals
-        .iter()
-        .position(|known| known.name == name.value);
-    if known.is_none() {
-        let text = format!("message {} has no signal `{}`", message.name, name.value);
-        let names = message.signals.iter().map(|signal| signal.name.as_str());
-        let hint = did_you_mean(&name.value, names);
-        found.push(Diagnostic::error(name.span.clone(), text).hint(hint));
-    }
-    known
-}
-
-fn header(message: &MessageDefinition, spec: &MakeSpec, found: &mut Diagnostics) -> Option<Header> {
-    let (kind, flags) = match message.fd {
-        None => (Kind::Classic, 0),
-        Some(fd) => (Kind::Fd, if fd.brs == Some(false) { 0 } else { flags::BRS }),
-    };
-    match Header::new(kind, message.id, message.len) {
-        Ok(header) => Some(header.with_flags(flags)),
-        Err(error) => {
-            let text = format!("message {}: {error}", message.name);
-            found.push(Diagnostic::error(spec.name.span.clone(), text));
-            None
-        }
-    }
-}
-
-/// Returns the raw bits of a value.
-fn bits(
-    signal: &SignalDefinition,
-    value: &SpannedValue<ValueSpec>,
-    found: &mut Diagnostics,
-) -> Option<u64> {
-    let problem = match &value.value {
-        ValueSpec::Number(number) => match signal.bits_of(*number) {
-            Ok(bits) => return Some(bits),
-            Err(error) => (format!("signal {}: {error}", signal.name), String::new()),
-        },
-        ValueSpec::Name(name) => {
-            let named = signal.value_names.iter().find(|named| named.name == *name);
-            match named.and_then(|named| signal.bits_of_raw(named.raw)) {
-                Some(bits) => return Some(bits),
-                None => {
-                    let names = signal.value_names.iter().map(|named| named.name.as_str());
-                    (
-                        format!("signal {} has no value named `{name}`", signal.name),
-                        did_you_mean(name, names),
-                    )
-                }
-            }
-        }
-    };
-    let (text, hint) = problem;
-    found.push(Diagnostic::error(value.span.clone(), text).hint(hint));
-    None
-}
-
-fn counter_of(
-    message: &MessageDefinition,
-    name: &SpannedValue<String>,
-    found: &mut Diagnostics,
-) -> Option<(usize, AliveCounter)> {
-    let at = find_signal(message, name, found)?;
-    let signal = message.signals.get(at)?;
-    let highest = match (signal.kind, signal.stated_range()) {
-        (SignalKind::Unsigned, Ok((_, highest))) => u64::try_from(highest).ok(),
-        _ => None,
-    };
-    let Some(highest) = highest else {
-        let text = format!(
-            "signal {} cannot count: it is not an unsigned integer",
-            signal.name
-        );
-        found.push(Diagnostic::error(name.span.clone(), text));
-        return None;
-    };
-    let counter = AliveCounter {
-        field: signal.field,
-        values: highest.saturating_add(1),
-    };
-    Some((at, counter))
-}
-
-/// Checks that no two of the signals that are set share bits, and that each multiplexed one has its
-/// switch set to a value that selects it.
-fn check_set(
-    message: &MessageDefinition,
-    set: &[SetSignal],
-    initial: &[u8],
-    found: &mut Diagnostics,
-) -> bool {
-    let mut is_right = true;
-    for (count, (at, span)) in set.iter().enumerate() {
-        let Some(signal) = message.signals.get(*at) else {
-            continue;
-        };
-        let mut before = set.iter().take(count);
-        let other = before.find_map(|(other, _)| {
-            let other = message.signals.get(*other)?;
-            shares_bits(&signal.field, &other.field, message.len).then_some(other)
-        });
-        if let Some(other) = other {
-            let text = if other.name == signal.name {
-                format!("signal {} is set twice", signal.name)
-            } else {
-                format!("signals {} and {} share bits", other.name, signal.name)
-            };
-            found.push(Diagnostic::error(span.clone(), text).hint("set one of them"));
-            is_right = false;
-        }
-        if let SignalPresence::Switched { switch, values } = &signal.presence {
-            let Some(definition) = message.signals.get(*switch) else {
-                continue;
-            };
-            let is_set = set.iter().any(|(other, _)| other == switch);
-            let value = definition.field.read(initial);
-            let selects = value.is_some_and(|value| values.iter().any(|it| it.contains(&value)));
-            if !is_set || !selects {
-                let text = format!(
-                    "signal {} is in frames with certain values of {} only",
-                    signal.name, definition.name
-                );
-                let first = values.first().map_or(0, |range| *range.start());
-                let hint = format!(
-                    "set {} to a value that selects it (raw {first})",
-                    definition.name
-                );
-                found.push(Diagnostic::error(span.clone(), text).hint(hint));
-                is_right = false;
-            }
-        }
-    }
-    is_right
-}
-
-/// Returns whether two fields have a bit in common, in payloads of this length.
-fn shares_bits(a: &SignalField, b: &SignalField, len: usize) -> bool {
-    let mut payload = vec![0; len];
-    a.write(&mut payload, u64::MAX);
-    b.read(&payload).is_some_and(|bits| bits != 0)
-}
-
-/// Warns of signals that are sent as 0 because they are not set.
-fn warn_of_unset(
-    message: &MessageDefinition,
-    set: &[SetSignal],
-    spec: &MakeSpec,
-    found: &mut Diagnostics,
-) {
-    let numbered = message.signals.iter().enumerate();
-    let unset = numbered.filter(|(at, signal)| {
-        signal.presence == SignalPresence::Always && set.iter().all(|(other, _)| other != at)
-    });
-    let names: Vec<&str> = unset.map(|(_, signal)| signal.name.as_str()).collect();
-    if names.is_empty() {
-        return;
-    }
-    let more = names.len().saturating_sub(MOST_NAMED);
-    let mut text = names
-        .iter()
-        .take(MOST_NAMED)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(", ");
-    if more > 0 {
-        text.push_str(&format!(" and {more} more"));
-    }
-    let text = format!(
-        "signals of {} that are not set are sent as raw 0: {text}",
-        message.name
-    );
-    let hint = "set them in `signals`";
-    found.push(Diagnostic::warning(spec.name.span.clone(), text).hint(hint));
 }

@@ -6,7 +6,9 @@
 //! signals in the databases of the gateway file.
 
 mod bind;
+mod consistency;
 mod halves;
+mod lookup;
 pub mod rules;
 mod settings;
 mod spec;
