@@ -1,24 +1,34 @@
 //! The end-to-end protection of messages: by `[e2e.NAME]`, or by the names of their signals.
 
 use super::flow::{FlowSet, MessageFlow};
-use e2e::{CounterField, Protection};
+use e2e::{ByteOrder, CounterField, MessageAttributes, Protection, SignalPlace};
 use frame::CanId;
-use route::RouteVerification;
 use signals::{MessageDefinition, SignalDefinition, SignalKind};
 use std::collections::BTreeMap;
 
-/// The protections of the messages that a route with `verify` takes.
+/// The protections by which routes with `verify` check the messages that they take.
 pub(super) struct KnownProtections<'c>(BTreeMap<(&'c str, u32), KnownProtection<'c>>);
 
 /// The protection of a message.
 #[derive(Clone, Copy)]
 pub(super) struct KnownProtection<'c> {
-    pub(super) verify: &'c RouteVerification,
+    /// The name in the gateway file; that of the message if only the database has it.
+    pub(super) name: &'c str,
+    /// The greatest distance of the counters of two frames.
+    pub(super) max_delta: u32,
     pub(super) protection: Protection,
-    /// Whether the route of the flow itself checks it.
-    pub(super) is_own: bool,
-    /// The name of the route that checks it.
-    pub(super) route: &'c str,
+    place: ProtectionPlace<'c>,
+}
+
+/// The place that states a protection.
+#[derive(Clone, Copy)]
+enum ProtectionPlace<'c> {
+    /// The route of the flow checks it.
+    Own,
+    /// The route of this name checks it.
+    Route(&'c str),
+    /// The attributes of the message in the database, from this line.
+    Database(usize),
 }
 
 impl KnownProtection<'_> {
@@ -27,14 +37,23 @@ impl KnownProtection<'_> {
         self.protection.counter_field()
     }
 
-    /// Returns the name, and the route that has it if it is another one.
+    /// Returns whether it is certain that receivers behind the route check it: the route itself does,
+    /// or the database states it.
+    pub(super) fn is_certain(&self) -> bool {
+        !matches!(self.place, ProtectionPlace::Route(_))
+    }
+
+    /// Returns the name, and the place that states it if it is not the route.
     pub(super) fn words(&self) -> String {
-        match self.is_own {
-            true => format!("protection `{}`", self.verify.name),
-            false => format!(
-                "protection `{}`, by which route `{}` checks it",
-                self.verify.name, self.route
-            ),
+        let name = self.name;
+        match self.place {
+            ProtectionPlace::Own => format!("protection `{name}`"),
+            ProtectionPlace::Route(route) => {
+                format!("protection `{name}`, by which route `{route}` checks it")
+            }
+            ProtectionPlace::Database(line) => {
+                format!("the protection that line {line} of the database states")
+            }
         }
     }
 }
@@ -43,7 +62,8 @@ impl<'c> KnownProtections<'c> {
     pub(super) fn new(flows: &FlowSet<'c>) -> Self {
         let mut all = BTreeMap::new();
         for flow in flows.taken() {
-            if let Some(one) = of_route(flow, false) {
+            let place = ProtectionPlace::Route(flow.route.name.as_str());
+            if let Some(one) = of_route(flow, place) {
                 let key = (flow.database.name.as_str(), flow.message.id.raw());
                 all.entry(key).or_insert(one);
             }
@@ -51,22 +71,65 @@ impl<'c> KnownProtections<'c> {
         Self(all)
     }
 
-    /// Returns the protection of a message: that of the route, or that by which another route
-    /// checks it.
+    /// Returns the protection of a message: that of the route, that of the database, or that by
+    /// which another route checks it.
     pub(super) fn find(&self, flow: &MessageFlow<'c>) -> Option<KnownProtection<'c>> {
         let key = (flow.database.name.as_str(), flow.message.id.raw());
-        of_route(flow, true).or_else(|| self.0.get(&key).copied())
+        of_route(flow, ProtectionPlace::Own)
+            .or_else(|| of_database(flow.message))
+            .or_else(|| self.0.get(&key).copied())
     }
 }
 
-fn of_route<'c>(flow: &MessageFlow<'c>, is_own: bool) -> Option<KnownProtection<'c>> {
+fn of_route<'c>(flow: &MessageFlow<'c>, place: ProtectionPlace<'c>) -> Option<KnownProtection<'c>> {
     let verify = flow.route.verify.as_ref()?;
     Some(KnownProtection {
-        verify,
+        name: verify.name.as_str(),
+        max_delta: verify.max_delta,
         protection: Protection::new(verify.settings).ok()?,
-        is_own,
-        route: flow.route.name.as_str(),
+        place,
     })
+}
+
+/// Returns the protection that the attributes of a message state; `None` if they do not make one.
+fn of_database(message: &MessageDefinition) -> Option<KnownProtection<'_>> {
+    let stated = message.e2e.as_ref()?;
+    let ids = stated.data_id.as_deref().unwrap_or_default();
+    let ids = ids.split([',', ';', ' ']).filter(|id| !id.is_empty());
+    let ids: Option<Vec<u32>> = ids.map(number).collect();
+    let place = |name: &Option<String>| {
+        let name = name.as_ref()?;
+        let signal = message.signals.iter().find(|signal| signal.name == *name)?;
+        Some(SignalPlace {
+            start: usize::from(signal.layout.start),
+            bits: signal.layout.bits,
+            order: match signal.layout.order {
+                signals::ByteOrder::Intel => ByteOrder::LittleEndian,
+                signals::ByteOrder::Motorola => ByteOrder::BigEndian,
+            },
+        })
+    };
+    let attributes = MessageAttributes {
+        profile: stated.profile.as_deref()?,
+        data_ids: &ids?,
+        length: None,
+        checksum: place(&stated.crc_signal),
+        counter: place(&stated.counter_signal),
+    };
+    Some(KnownProtection {
+        name: message.name.as_str(),
+        max_delta: 1,
+        protection: attributes.to_protection().ok()?,
+        place: ProtectionPlace::Database(stated.line),
+    })
+}
+
+/// Reads a number as C writes it.
+fn number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 /// Returns the words of a name, in capitals: `MsgCRC_2` has MSG, CRC and 2.

@@ -64,12 +64,12 @@ pub(super) fn check_limits(
                     let Some(counter) = known.counter() else {
                         continue;
                     };
-                    let effect = effect(counter, known.verify.max_delta, least, most);
-                    let severity = match effect.is_fatal && known.is_own && is_cyclic {
+                    let effect = effect(counter, known.max_delta, least, most);
+                    let severity = match effect.is_fatal && known.is_certain() && is_cyclic {
                         true => Severity::Error,
                         false => Severity::Warning,
                     };
-                    let name = &known.verify.name;
+                    let name = known.name;
                     let cure = format!(
                         "add `protect = \"{name}\"`, and `counter = \"own\"` to [e2e.{name}]: the frames that are \
                          sent then count up; or raise the limit to the message's rate"
@@ -258,12 +258,12 @@ pub(super) fn check_sources(
             continue;
         }
         let is_same = first.message.id == second.message.id;
-        let is_certain = known.is_own && is_same && first.is_certain && second.is_certain;
+        let is_certain = known.is_certain() && is_same && first.is_certain && second.is_certain;
         let severity = match is_certain {
             true => Severity::Error,
             false => Severity::Warning,
         };
-        let name = &known.verify.name;
+        let name = known.name;
         let message = format!(
             "port `{}` gets {} twice: {} and {}; its receivers see two mixed sequences of counters ({})",
             config.port_name(to),

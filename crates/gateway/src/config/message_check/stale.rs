@@ -112,7 +112,7 @@ fn witnesses(
 fn by_protection(flow: &MessageFlow<'_>, known: &KnownProtection<'_>) -> Option<StaleSum> {
     let protection = &known.protection;
     let mut all = witnesses(flow, protection, &mut RouteProbe::new(flow.route)?);
-    let mut is_certain = known.is_own;
+    let mut is_certain = known.is_certain();
     if all.is_empty() && flow.is_conditional() {
         // No frame was found that meets the conditions: what the route would do without them.
         is_certain = false;
@@ -126,7 +126,7 @@ fn by_protection(flow: &MessageFlow<'_>, known: &KnownProtection<'_>) -> Option<
         true => Severity::Error,
         false => Severity::Warning,
     };
-    let name = &known.verify.name;
+    let name = known.name;
     let cure = format!(
         "add `protect = \"{name}\"` to the route: it writes the checksum after all actions"
     );

@@ -26,9 +26,13 @@ BA_ \"GenMsgCycleTime\" BO_ 288 100;\nBA_ \"VFrameFormat\" BO_ 2566834688 3;\n";
 const E2E: &str = "[e2e.engine]\nprofile = 'P01'\ndata_id = 0x123\nlength = 8\n";
 
 fn load(text: &str) -> Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>> {
+    load_by(text, BODY)
+}
+
+fn load_by(text: &str, body: &str) -> Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>> {
     let source = SourceText::new("t", text);
     load_with(&source, &PortKinds::standard(), &|_: &Path| {
-        Ok(BODY.as_bytes().to_vec())
+        Ok(body.as_bytes().to_vec())
     })
 }
 
@@ -43,7 +47,11 @@ fn file(more: &str) -> String {
 
 /// Returns the severity and the sentence of each diagnostic, except that no route uses a port.
 fn found(more: &str) -> Vec<(Severity, String)> {
-    let all = match load(&file(more)) {
+    found_by(more, BODY)
+}
+
+fn found_by(more: &str, body: &str) -> Vec<(Severity, String)> {
+    let all = match load_by(&file(more), body) {
         Ok((_, warnings)) => warnings,
         Err(all) => all,
     };
@@ -185,6 +193,30 @@ fn a_condition_that_excludes_the_change_is_no_mistake() {
     let wrong: Vec<_> = wrong.into_iter().filter(|one| *one != gaps).collect();
     assert_eq!(wrong.len(), 1, "{wrong:?}");
     assert_eq!(wrong[0].0, Severity::Error);
+}
+
+/// The database states the protection, so that no route needs `verify` for an error.
+#[test]
+fn a_protection_by_attributes_of_the_database_is_certain() {
+    let body = format!(
+        "{BODY}BA_DEF_ BO_ \"E2EProfile\" STRING ;\nBA_DEF_ BO_ \"E2EDataId\" STRING ;\n\
+         BA_ \"E2EProfile\" BO_ 256 \"P01\";\nBA_ \"E2EDataId\" BO_ 256 \"0x123\";\n"
+    );
+    let route = "[[routes]]\nname = 'engine'\nfrom = 'a'\nto = 'c'\nid = '100'\nkind = 'classic'\n\
+                 do = [{ and = { data = 'FFFF00' } }]\n";
+    let wrong = found_by(route, &body);
+    let [(Severity::Error, message)] = wrong.as_slice() else {
+        panic!("{wrong:?}");
+    };
+    let line = body
+        .lines()
+        .position(|line| line.starts_with("BA_ \"E2EProfile\""))
+        .unwrap()
+        + 1;
+    let words = format!("the protection that line {line} of the database states");
+    assert!(message.contains(&words), "{message}");
+    let unchanged = route.replace("FFFF00", "FFFFFF");
+    assert_eq!(found_by(&unchanged, &body), []);
 }
 
 #[test]
