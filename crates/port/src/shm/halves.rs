@@ -9,10 +9,22 @@ use crate::{
 use ::shm::{NotSent, PeerLink, RingCounters, ShmRings};
 use frame::{Frame, Nanos};
 use linux::shared::SharedMapping as Memory;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Interval at which the port checks whether the other side has read the held frames, ns.
 const CHECK_INTERVAL: Nanos = 20_000_000;
+
+/// Number of the lives that this process has begun. It counts over all ports: a port that is opened
+/// again at the time at which its predecessor began must not continue the session of that
+/// predecessor, because it would receive frames of that session a second time.
+static LIVES: AtomicU32 = AtomicU32::new(0);
+
+/// Returns another number at each call, from the time, the number of this process, and [`LIVES`].
+fn another_life(now: Nanos) -> u32 {
+    let lives = LIVES.fetch_add(1, Ordering::Relaxed);
+    (now as u32).rotate_left(13) ^ std::process::id() ^ lives.rotate_left(24)
+}
 
 struct ShmState {
     attached: Box<dyn MemoryAttachment>,
@@ -23,8 +35,6 @@ struct ShmState {
     stalled: u64,
     /// Number of frames that had left at the last report.
     reported: u64,
-    /// Number of the times that memory was taken into use.
-    lives: u32,
     remarks: Vec<String>,
 }
 
@@ -92,10 +102,7 @@ impl ShmState {
             self.before = counters;
         }
         self.rings = None;
-        self.lives = self.lives.wrapping_add(1);
-        // Another number at each start, from the time, the number of this process, and `lives`.
-        let life = (now as u32).rotate_left(13) ^ std::process::id() ^ self.lives.rotate_left(24);
-        match ShmRings::new(got.memory, got.side, life, now) {
+        match ShmRings::new(got.memory, got.side, another_life(now), now) {
             Ok(rings) => {
                 self.rings = Some(rings);
                 self.attached.ring();
@@ -143,7 +150,6 @@ pub(super) fn halves(attached: Box<dyn MemoryAttachment>) -> Halves {
         before: RingCounters::default(),
         stalled: 0,
         reported: 0,
-        lives: 0,
         remarks: Vec::new(),
     })));
     let receive = ShmReceive {
