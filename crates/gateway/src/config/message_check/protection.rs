@@ -37,8 +37,8 @@ impl KnownProtection<'_> {
         self.protection.counter_field()
     }
 
-    /// Returns whether it is certain that receivers behind the route check it: the route itself does,
-    /// or the database states it.
+    /// Returns whether it is certain that receivers behind the route check it: the route itself
+    /// does, or the database states it.
     pub(super) fn is_certain(&self) -> bool {
         !matches!(self.place, ProtectionPlace::Route(_))
     }
