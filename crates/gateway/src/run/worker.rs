@@ -218,6 +218,9 @@ impl Worker<'_> {
             match message {
                 WorkerMessage::Count(mut counts, reply) => {
                     self.engine.count(&mut counts);
+                    // The counts contain the states of the links. A link that changes back before
+                    // the next step would otherwise never be reported as it was counted.
+                    self.forward_events();
                     let _ = reply.try_send(counts);
                 }
                 WorkerMessage::Apply(change, reply) => {
