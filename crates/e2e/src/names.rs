@@ -256,7 +256,7 @@ impl SignalPlace {
     }
 }
 
-/// What a database has about the protection of a message: its attributes `E2EProfile` and
+/// Statements of a database about the protection of a message: its attributes `E2EProfile` and
 /// `E2EDataId`, and the signals that `E2ECounterSignal` and `E2ECrcSignal` name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessageAttributes<'a> {

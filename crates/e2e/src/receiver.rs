@@ -6,7 +6,7 @@ use crate::protection::Protection;
 use core::fmt;
 use frame::CanId;
 
-/// What a received frame is.
+/// Class of a received frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceptionStatus {
     /// The first right frame: there is no earlier counter to compare with.

@@ -1,4 +1,4 @@
-//! What a protection consists of: fields with fixed values, a counter, and a checksum.
+//! Parts of a protection: fields with fixed values, a counter, and a checksum.
 
 use crate::crc::CrcParameters;
 use crate::error::{ReceptionFault, SettingsError};

@@ -23,7 +23,7 @@ use std::time::Duration;
 /// A lock that stops the worker while the test holds it.
 type Brake = Arc<Mutex<()>>;
 
-/// What a test does to its ports.
+/// Switches by which a test changes the state of its ports.
 #[derive(Clone, Default, Debug)]
 struct PortSwitches {
     /// While this is held, the worker blocks at the port, which no real port should do.

@@ -1,4 +1,4 @@
-//! What protocols of datagrams have in common.
+//! Types that all protocols of datagrams share.
 
 use frame::{FrameRef, Nanos};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 pub struct DatagramFault {
     /// Offset of the fault in the datagram, bytes.
     pub at: usize,
-    /// What is wrong there.
+    /// The fault at this place.
     pub what: &'static str,
 }
 

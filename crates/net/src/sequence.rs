@@ -8,7 +8,7 @@ const WINDOW: usize = 64;
 /// Time after which a datagram that has not arrived counts as missing, ns.
 const PATIENCE: Nanos = 1_000_000_000;
 
-/// What a datagram's sequence number shows.
+/// Result of a comparison of a datagram's sequence number with the expected one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     /// It is newer than all before.

@@ -1,4 +1,4 @@
-//! What protocols of byte streams have in common.
+//! Types that all protocols of byte streams share.
 
 use frame::{Frame, FrameRef, Nanos};
 
@@ -13,7 +13,7 @@ pub enum StreamEnd {
     Refused(&'static str),
 }
 
-/// What the bytes at the beginning of the input are. All but `More` and `End` have the number of
+/// Unit at the beginning of the input. All but `More` and `End` have the number of
 /// bytes that they used, at least 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StreamStep {

@@ -277,7 +277,8 @@ pub enum FramePassage {
     Open,
 }
 
-/// What the protocol of a port's other side can express, apart from kinds of frame.
+/// Limits of the protocol of a port's other side, apart from kinds of frame: each field states
+/// whether the protocol can express it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PeerLimits {
     /// Remote frames.

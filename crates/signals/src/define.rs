@@ -1,4 +1,4 @@
-//! What the readers of all formats have in common.
+//! Definitions that the readers of all formats share.
 
 use crate::message::{FdMessage, MessageDefinition};
 use alloc::string::String;

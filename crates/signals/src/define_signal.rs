@@ -1,4 +1,4 @@
-//! What the readers of all formats but DBC have in common.
+//! Definitions of signals that the readers of all formats but DBC share.
 
 use crate::decimal::Decimal;
 use crate::field::{FieldLayout, SignalField};

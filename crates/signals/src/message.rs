@@ -70,7 +70,7 @@ pub struct MessageDefinition {
     pub signal_event: Option<(String, String)>,
     /// Whether it is a parameter group of J1939.
     pub j1939: bool,
-    /// What the database states about its end-to-end protection, if it does.
+    /// The end-to-end protection that the database states, if it does.
     pub e2e: Option<E2eAttributes>,
     /// The comment of the database; can be empty.
     pub comment: String,

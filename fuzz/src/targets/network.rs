@@ -114,7 +114,7 @@ fn datagram(reader: &mut dyn DatagramReader, writer: &mut dyn DatagramWriter, in
     }
 }
 
-/// What a session made of its input.
+/// Result of a session for its input.
 #[derive(PartialEq, Eq, Debug, Default)]
 struct Taken {
     frames: Vec<frame::Frame>,

@@ -256,7 +256,7 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// What was recorded until then is kept.
+/// Records up to that time are kept.
 #[test]
 fn an_interrupt_ends_standard_input() {
     use rustix::process::Signal;

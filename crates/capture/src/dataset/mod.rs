@@ -59,7 +59,7 @@ pub enum DatasetError {
     /// A file or a folder could not be read or written.
     #[error("cannot {verb} {}: {source}", path.display())]
     File {
-        /// What was tried.
+        /// The operation that failed.
         verb: &'static str,
         /// The file or the folder.
         path: PathBuf,

@@ -24,7 +24,7 @@ pub(crate) struct PartFile {
     counts: PartCounts,
 }
 
-/// What a file contains.
+/// Counts of the content of a file.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PartCounts {
     pub(crate) rows: u64,

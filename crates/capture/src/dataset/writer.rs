@@ -50,7 +50,7 @@ pub struct DatasetFrame<'a> {
     pub payload: &'a [u8],
 }
 
-/// What was written.
+/// Counts of the rows and files that were written.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct DatasetSummary {
     /// Number of rows.

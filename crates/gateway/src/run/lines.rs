@@ -114,7 +114,7 @@ impl RouteLine {
     }
 }
 
-/// What a route does, for comparisons: two routes with equal deeds treat every frame alike.
+/// The deeds of a route, for comparisons: two routes with equal deeds treat every frame alike.
 #[derive(Clone, Copy, Eq, Debug)]
 pub(crate) struct RouteDeeds<'a> {
     content: Option<&'a Route>,

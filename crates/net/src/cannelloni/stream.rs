@@ -4,7 +4,7 @@ use super::entry::{EntryRead, LONGEST, carries, read, write};
 use crate::{StreamEnd, StreamSession, StreamStep};
 use frame::{Frame, FrameRef, Nanos};
 
-/// What each side sends first.
+/// Greeting that each side sends first.
 pub const GREETING: &[u8; 12] = b"CANNELLONIv1";
 
 /// A conversation with cannelloni over TCP; both sides have the same role.

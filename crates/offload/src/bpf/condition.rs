@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
     use route::parts::{ByteOrder, FieldLayout, SignalField};
 
-    /// What the program does with one test.
+    /// Returns whether the program would pass a payload for one test.
     fn passes(test: &Test, payload: &[u8], is_classic: bool) -> bool {
         let mut buffer = [0xA5; 64];
         buffer[..payload.len()].copy_from_slice(payload);

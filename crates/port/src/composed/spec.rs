@@ -16,7 +16,7 @@ pub(super) enum ValueSpec {
     Name(String),
 }
 
-/// What holds in place of a value.
+/// Substitute for a value.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum FallbackSpec {
     /// One of the key's words.

@@ -1,4 +1,4 @@
-//! What ports on IP networks have in common: addresses, datagrams, streams with many clients.
+//! Parts that all ports on IP networks share: addresses, datagrams, streams with many clients.
 //!
 //! The protocols are those of the crate `net`, which has no I/O. [`datagram`] moves their datagrams
 //! over UDP; [`stream`] connects their sessions to TCP connections, as a server of any number of

@@ -3,7 +3,7 @@
 use super::message::RouteMessage;
 use crate::KindSet;
 
-/// What the other keys of a route determine for a text.
+/// Facts for a text that the other keys of a route determine.
 #[derive(Clone, Copy)]
 pub(crate) struct FrameLimits<'m> {
     pub(crate) kinds: KindSet,

@@ -121,7 +121,7 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
     })
 }
 
-/// What is known of the file while its messages are read.
+/// State of the file while its messages are read.
 struct ArxmlReader<'a, 'input> {
     paths: ArxmlPaths<'a, 'input>,
     lines: LineTable,

@@ -79,7 +79,7 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
     })
 }
 
-/// What is known of the file while its messages are read.
+/// State of the file while its messages are read.
 struct KcdReader<'a> {
     lines: LineTable,
     /// The names of nodes by their IDs.

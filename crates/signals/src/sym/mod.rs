@@ -110,7 +110,7 @@ struct SymbolDraft<'a> {
     signals: Vec<SignalDraft>,
 }
 
-/// What is known of the file while its statements are read.
+/// State of the file while its statements are read.
 #[derive(Default)]
 struct SymReader<'a> {
     title: String,

@@ -22,7 +22,7 @@ const KNOWN: [(&str, &str, &str); 1] = [(
     "cycle time of an enumeration, of which cantools reads the index",
 )];
 
-/// What was compared, and the differences.
+/// Numbers of the comparisons, and the differences.
 #[derive(Default)]
 pub(crate) struct Differences {
     counts: BTreeMap<String, usize>,

@@ -1,4 +1,5 @@
-//! What the databases show about the routes: frames that their receivers refuse, lose or never get.
+//! Mistakes of routes that the databases show: frames that their receivers refuse, lose or never
+//! get.
 //!
 //! Each rule has a file. A mistake that is certain is an error, one that is possible a warning;
 //! both are at the route, and name the message with the file and the line of its database.

@@ -13,7 +13,7 @@ pub(super) struct RouteProbe {
     memory: TableMemory,
 }
 
-/// What leaves a route.
+/// A frame that leaves a route.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ProbedFrame {
     pub(super) id: CanId,

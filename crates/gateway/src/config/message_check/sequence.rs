@@ -134,7 +134,7 @@ pub(super) fn duration(time: Nanos) -> String {
     format!("{time} ns")
 }
 
-/// What a receiver makes of the counters behind a limit.
+/// Result of a receiver's check of the counters behind a limit.
 struct LimitEffect {
     /// Whether it accepts none of the frames, or none of the frames after the first one.
     is_fatal: bool,

@@ -115,7 +115,7 @@ struct HubPort {
     shared: Weak<StreamShared>,
 }
 
-/// What a listener counted since the last call.
+/// Counts of a listener since the last call.
 #[derive(Default)]
 pub(super) struct HubCounts {
     pub(super) denied: u64,

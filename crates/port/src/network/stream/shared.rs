@@ -1,4 +1,4 @@
-//! What both halves of a port share: its connections and the frames for them.
+//! State that both halves of a port share: its connections and the frames for them.
 
 use super::conversation::{Conversation, MAX_STAGED, Next};
 use super::dialer::Dialer;
@@ -69,7 +69,7 @@ pub(super) struct StreamState {
     pub(super) remarks: LatestRemarks,
 }
 
-/// What a call of [`StreamState::work`] found.
+/// Result of a call of [`StreamState::work`].
 pub(super) struct WorkReport {
     /// There may be more frames.
     pub(super) more: bool,
