@@ -22,13 +22,6 @@ pub const MAX_ALTERNATIVES: usize = 16;
 pub const MAX_TESTS: usize = 16;
 
 impl SignalCondition {
-    /// Returns whether the condition holds for a payload.
-    #[must_use]
-    pub fn holds(&self, payload: &[u8]) -> bool {
-        let mut alternatives = self.alternatives.iter();
-        alternatives.any(|tests| tests.iter().all(|test| test.matches(payload)))
-    }
-
     /// Returns the least length of a payload for which the condition can hold, in bytes.
     #[must_use]
     pub fn least_length(&self) -> usize {

@@ -253,6 +253,18 @@ fn mistakes_are_named() {
             "[e2e.X]\nprofile = 'toyota'\noffset = 1\n",
             "`offset` is for profiles, and toyota is a make",
         ),
+        (
+            "[e2e.X]\nprofile = 'toyota'\nchecksum = 7\n",
+            "`checksum` has no effect on the checksum of toyota",
+        ),
+        (
+            "[e2e.X]\nprofile = 'honda'\nid = '123'\n",
+            "`id` has no effect on the checksum of honda",
+        ),
+        (
+            "[e2e.X]\nprofile = 'tesla'\nchecksum = 7\nhigh_half = true\n",
+            "`high_half` has no effect on the checksum of tesla",
+        ),
     ] {
         let (_, messages) = read(&format!("{table}{route}"));
         assert!(

@@ -119,8 +119,13 @@ impl SignalDefinition {
     /// ([`MessageDefinition::read`](crate::MessageDefinition::read)).
     #[must_use]
     pub fn raw(&self, payload: &[u8]) -> Option<RawValue> {
-        let bits = self.field.read(payload)?;
-        Some(match self.kind {
+        Some(self.raw_of(self.field.read(payload)?))
+    }
+
+    /// Returns the raw value that these bits stand for.
+    #[must_use]
+    pub fn raw_of(&self, bits: u64) -> RawValue {
+        match self.kind {
             SignalKind::Unsigned => RawValue::Unsigned(bits),
             SignalKind::Signed => {
                 let unused = 64 - self.field.bits();
@@ -128,7 +133,7 @@ impl SignalDefinition {
             }
             SignalKind::Float32 => RawValue::Float(f32::from_bits(bits as u32).into()),
             SignalKind::Float64 => RawValue::Float(f64::from_bits(bits)),
-        })
+        }
     }
 
     /// Returns the physical value of a raw one.

@@ -14,6 +14,7 @@ use crate::notice::Listener;
 use crate::service::ServiceContext;
 use ::config::{SourceText, render};
 use engine::{FrameInterest, PortError};
+use frame::Nanos;
 use port::{FileOrStream, PortKinds, PortOpener, PortSettings, PortSpec};
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -110,19 +111,7 @@ pub fn run(
             Vec::new()
         },
     };
-    let now = clock.now();
-    let mut site = GatewayFiles {
-        kinds: kinds.clone(),
-        opener: PortOpener::new(now, now)
-            .strict(options.strict)
-            .awaiting_interfaces(),
-        file: options.file.clone(),
-        in_force: config.options.clone(),
-        persist: options.persist,
-        ports: config.ports.clone(),
-        config,
-        next: None,
-    };
+    let mut site = GatewayFiles::new(config, kinds, options, clock.now());
     let plan = offloaded::plan(site.config.clone(), &site.instance(), options.persist);
     supervise_by(clock, &mut site, plan, &how, listener)
 }
@@ -175,8 +164,6 @@ struct GatewayFiles {
     file: Option<PathBuf>,
     in_force: config::ProcessOptions,
     persist: bool,
-    /// The ports that run, or will run.
-    ports: Vec<PortSpec>,
     /// The configuration in force.
     config: GatewayConfig,
     /// The configuration that was read last, until it is in force.
@@ -184,6 +171,20 @@ struct GatewayFiles {
 }
 
 impl GatewayFiles {
+    fn new(config: GatewayConfig, kinds: &PortKinds, options: &RunOptions, now: Nanos) -> Self {
+        Self {
+            kinds: kinds.clone(),
+            opener: PortOpener::new(now, now)
+                .strict(options.strict)
+                .awaiting_interfaces(),
+            file: options.file.clone(),
+            in_force: config.options.clone(),
+            persist: options.persist,
+            config,
+            next: None,
+        }
+    }
+
     /// Returns the name under which routes are in the kernel.
     fn instance(&self) -> PathBuf {
         control_path(self.file.as_deref(), &self.in_force)
@@ -202,7 +203,6 @@ impl PlanSource for GatewayFiles {
         let files = files_beside(Some(file));
         let (config, warnings) = config::load_with(&source, &self.kinds, &files).map_err(wrong)?;
         no_port_overwrites_another(&config.ports)?;
-        self.ports.clone_from(&config.ports);
         let mut remarks = Vec::new();
         if !warnings.is_empty() {
             remarks.push(render(&source, &warnings, false));
@@ -259,12 +259,15 @@ impl PlanSource for GatewayFiles {
 
     fn start(&mut self) -> Result<(), StartError> {
         // Check again: only now is it known whether two names of a new file mean the same file.
-        no_port_overwrites_another(&self.ports)?;
+        let config = self.next.as_ref().unwrap_or(&self.config);
+        no_port_overwrites_another(&config.ports)?;
         self.opener.start().map_err(OpenErrors)?;
         Ok(())
     }
 
     fn give_up(&mut self) {
+        // Otherwise the next change of a data path would put the refused configuration in force.
+        self.next = None;
         self.opener.give_up();
     }
 
@@ -345,5 +348,39 @@ mod tests {
             assert!(why.contains("is the file that is read by port a"), "{why}");
             assert_eq!(std::fs::read_to_string(&log).unwrap(), line);
         }
+    }
+
+    #[test]
+    fn a_refused_configuration_never_comes_into_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("g.toml");
+        let text = "[gateway]\nrealtime = false\nlock_memory = false\n\
+             [ports.a]\nkind = 'bus'\n[ports.b]\nkind = 'bus'\n\
+             [[routes]]\nfrom = 'a'\nto = 'b'\nid = '123'\n";
+        let kinds = PortKinds::standard();
+        let (config, _) = config::load(&SourceText::new("t", text), &kinds).unwrap();
+        let options = RunOptions {
+            file: Some(file.clone()),
+            ..RunOptions::default()
+        };
+        let mut site = GatewayFiles::new(config, &kinds, &options, 0);
+        let id = |site: &GatewayFiles| {
+            site.choose_again().unwrap().routes.routes[0]
+                .matching
+                .ids
+                .clone()
+        };
+        let before = id(&site);
+
+        std::fs::write(&file, text.replace("123", "124")).unwrap();
+        site.load().unwrap();
+        site.give_up();
+        // As a change of a data path does.
+        site.put_in_force();
+        assert_eq!(id(&site), before);
+
+        site.load().unwrap();
+        site.put_in_force();
+        assert_ne!(id(&site), before);
     }
 }

@@ -8,11 +8,11 @@ use ::config::{
     Diagnostic, Diagnostics, KeySpec, SpannedValue, TomlTable, TomlValue, ValueShape, did_you_mean,
 };
 use ::e2e::{
-    MakeName, MessageAttributes, MessageReceiver, PayloadField, ProfileName, Protection,
-    ProtectionSettings, SumCommon, SumCounter,
+    MakeName, MessageReceiver, PayloadField, ProfileName, Protection, ProtectionSettings,
+    SumCommon, SumCounter,
 };
-use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String, vec, vec::Vec};
-use core::cell::RefCell;
+use alloc::{borrow::ToOwned, format, string::String, vec, vec::Vec};
+use core::cell::Cell;
 use core::ops::Range;
 use frame::CanId;
 
@@ -132,13 +132,23 @@ struct NamedProtection {
     name: String,
     span: Range<usize>,
     /// `None` if it has mistakes.
-    protection: Option<(ProtectionSettings, u32, WrongFrames, ProtectionCounter)>,
+    protection: Option<CheckedProtection>,
+    /// Whether a route names it.
+    is_used: Cell<bool>,
+}
+
+/// A protection without mistakes.
+#[derive(Clone, Copy)]
+struct CheckedProtection {
+    settings: ProtectionSettings,
+    max_delta: u32,
+    on_wrong: WrongFrames,
+    counter: ProtectionCounter,
 }
 
 /// The protections of a file.
 pub(super) struct ProtectionTables {
     all: Vec<NamedProtection>,
-    used: RefCell<BTreeSet<usize>>,
 }
 
 impl ProtectionTables {
@@ -151,11 +161,9 @@ impl ProtectionTables {
             name: name.value.to_owned(),
             span: name.span.clone(),
             protection: protection(&name, &value, found),
+            is_used: Cell::new(false),
         });
-        Self {
-            all: all.collect(),
-            used: RefCell::default(),
-        }
+        Self { all: all.collect() }
     }
 
     /// Finds the protection of this name; reports an unknown one.
@@ -164,11 +172,9 @@ impl ProtectionTables {
         name: &SpannedValue<String>,
         found: &mut Diagnostics,
     ) -> Option<&NamedProtection> {
-        let at = self.all.iter().position(|one| one.name == name.value);
-        match at {
-            Some(at) => {
-                self.used.borrow_mut().insert(at);
-            }
+        let named = self.all.iter().find(|one| one.name == name.value);
+        match named {
+            Some(named) => named.is_used.set(true),
             None => {
                 let message = format!("there is no protection `{}`", name.value);
                 let hint = if self.all.is_empty() {
@@ -179,21 +185,18 @@ impl ProtectionTables {
                 found.push(Diagnostic::error(name.span.clone(), message).hint(hint));
             }
         }
-        self.all.get(at?)
+        named
     }
 
     /// Warns of protections that no route names.
     pub(super) fn warn_of_unused(&self, found: &mut Diagnostics) {
-        let used = self.used.borrow();
-        for (at, one) in self.all.iter().enumerate() {
-            if !used.contains(&at) {
-                let message = format!("no route uses the protection `{}`", one.name);
-                let hint = format!(
-                    "add `verify = \"{0}\"` or `protect = \"{0}\"` to a route",
-                    one.name
-                );
-                found.push(Diagnostic::warning(one.span.clone(), message).hint(hint));
-            }
+        for one in self.all.iter().filter(|one| !one.is_used.get()) {
+            let message = format!("no route uses the protection `{}`", one.name);
+            let hint = format!(
+                "add `verify = \"{0}\"` or `protect = \"{0}\"` to a route",
+                one.name
+            );
+            found.push(Diagnostic::warning(one.span.clone(), message).hint(hint));
         }
     }
 }
@@ -210,18 +213,16 @@ pub(super) fn of_route(
     };
     let verify = named(&keys.verify);
     let protect = named(&keys.protect);
-    let verify = verify.map(
-        |(name, (settings, max_delta, on_wrong, _))| RouteVerification {
-            name,
-            settings,
-            max_delta,
-            on_wrong,
-        },
-    );
-    let protect = protect.map(|(name, (settings, _, _, counter))| RouteProtection {
+    let verify = verify.map(|(name, checked)| RouteVerification {
         name,
-        settings,
-        counter,
+        settings: checked.settings,
+        max_delta: checked.max_delta,
+        on_wrong: checked.on_wrong,
+    });
+    let protect = protect.map(|(name, checked)| RouteProtection {
+        name,
+        settings: checked.settings,
+        counter: checked.counter,
     });
     (verify, protect)
 }
@@ -230,7 +231,7 @@ fn protection(
     name: &SpannedValue<&str>,
     value: &TomlValue<'_>,
     found: &mut Diagnostics,
-) -> Option<(ProtectionSettings, u32, WrongFrames, ProtectionCounter)> {
+) -> Option<CheckedProtection> {
     let mut table = value.table(format!("protection `{}`", name.value), found)?;
     let keys = ProtectionKeys::read(&mut table, found);
     let settings = settings(&keys, &table, found);
@@ -248,7 +249,12 @@ fn protection(
         }
     });
     table.finish(found);
-    Some((settings?, keys.max_delta, keys.on_wrong, keys.counter))
+    Some(CheckedProtection {
+        settings: settings?,
+        max_delta: keys.max_delta,
+        on_wrong: keys.on_wrong,
+        counter: keys.counter,
+    })
 }
 
 /// Returns the settings of the profile or the make.
@@ -258,8 +264,8 @@ fn settings(
     found: &mut Diagnostics,
 ) -> Option<ProtectionSettings> {
     let profile = keys.profile.as_ref()?;
-    let made = match profile.value.parse::<MakeName>() {
-        Ok(make) => of_make(make, keys, table, found)?,
+    match profile.value.parse::<MakeName>() {
+        Ok(make) => of_make(make, keys, table, found),
         Err(_) => {
             for key in ["id", "checksum", "high_half", "make_counter"] {
                 if table.has(key) {
@@ -268,10 +274,9 @@ fn settings(
                     table.wrong(key, message, "leave it out", found);
                 }
             }
-            of_profile(profile, keys, table, found)?
+            of_profile(profile, keys, table, found)
         }
-    };
-    Some(made)
+    }
 }
 
 fn of_profile(
@@ -318,40 +323,14 @@ fn of_profile(
             return None;
         }
     };
-    let attributes = MessageAttributes {
-        profile: &profile.value,
-        data_ids: &ids,
-        length: keys.length,
-        checksum: None,
-        counter: None,
-    };
-    match attributes.to_protection() {
-        Ok(protection) => Some(with_offset(*protection.settings(), keys.offset)),
+    match known.to_settings(&ids, keys.offset, keys.length) {
+        Ok(settings) => Some(settings),
         Err(error) => {
             let message = format!("{known}: {error}");
             found.push(Diagnostic::error(profile.span.clone(), message));
             None
         }
     }
-}
-
-/// Moves the header of a profile to another byte.
-fn with_offset(mut settings: ProtectionSettings, offset: u16) -> ProtectionSettings {
-    match &mut settings {
-        ProtectionSettings::P01(p) | ProtectionSettings::P11(p) => {
-            let length = p.length;
-            *p = ::e2e::P01Settings::new(p.data_id, p.mode, offset);
-            p.length = length;
-        }
-        ProtectionSettings::P02(p) | ProtectionSettings::P22(p) => p.offset = offset,
-        ProtectionSettings::P05(p) | ProtectionSettings::P06(p) => p.offset = offset,
-        ProtectionSettings::P04(p) | ProtectionSettings::P07(p) | ProtectionSettings::P08(p) => {
-            p.offset = offset;
-        }
-        // The configuration has no others with an offset.
-        _ => {}
-    }
-    settings
 }
 
 fn of_make(
@@ -366,12 +345,24 @@ fn of_make(
             table.wrong(key, message, "leave it out", found);
         }
     }
-    let bits = if make == MakeName::Psa { 4 } else { 8 };
-    let half = if keys.high_half { 4 } else { 0 };
+    let needs_id = matches!(make, MakeName::Giorgio | MakeName::Psa);
+    let is_of_half = make == MakeName::Psa;
+    let needs_place = is_of_half || matches!(make, MakeName::Tesla | MakeName::VolkswagenPq);
+    for (key, is_used) in [
+        ("checksum", needs_place),
+        ("high_half", is_of_half),
+        ("id", needs_id),
+    ] {
+        if table.has(key) && !is_used {
+            let message = format!("`{key}` has no effect on the checksum of {make}");
+            table.wrong(key, message, "leave it out", found);
+        }
+    }
+    let bits = if is_of_half { 4 } else { 8 };
+    let half = if is_of_half && keys.high_half { 4 } else { 0 };
     let result = keys
         .checksum
         .and_then(|byte| PayloadField::within_byte(usize::from(byte) * 8 + half, bits));
-    let needs_id = matches!(make, MakeName::Giorgio | MakeName::Psa);
     if needs_id && keys.id.is_none() {
         let hint = "add `id = \"123\"`: the checksum has a constant by the message";
         table.missing("id", hint, found);

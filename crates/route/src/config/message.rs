@@ -3,6 +3,7 @@
 use super::keys::RouteKeys;
 use super::{NamedDatabase, PortNames};
 use crate::text::ids;
+use crate::text::words::id_number;
 use crate::{IdFilter, IdSet, PortId};
 use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue, did_you_mean};
 use alloc::{format, string::String, sync::Arc, vec::Vec};
@@ -57,14 +58,13 @@ pub(super) fn read<'d>(
         filters: Vec::new(),
         definitions: Vec::new(),
     };
-    let is_filtered = table.has("filter");
-    if is_filtered {
-        let span = table.key_span("filter").unwrap_or_else(|| table.span());
-        let d = Diagnostic::error(
-            span,
-            "`message` stands for the ID, and `filter` is another one",
-        );
-        found.push(d.hint("leave out one of them"));
+    let mut is_filtered = false;
+    for key in ["filter", "pgn", "source", "except"] {
+        if let Some(span) = table.key_span(key) {
+            let message = format!("`message` stands for the ID, and `{key}` chooses IDs, too");
+            found.push(Diagnostic::error(span, message).hint("leave out one of them"));
+            is_filtered = true;
+        }
     }
     let databases: Vec<_> = of_ports
         .iter()
@@ -103,7 +103,7 @@ pub(super) fn read<'d>(
         let ids: Vec<_> = choice
             .definitions
             .iter()
-            .map(|one| id_text(one.id))
+            .map(|one| id_number(one.id.is_eff(), one.id.number()))
             .collect();
         let span = table.key_span("id").unwrap_or_else(|| table.span());
         let message = format!(
@@ -215,7 +215,10 @@ impl MessageSearch<'_, '_> {
         if let Some(chosen) = chosen {
             return Some((chosen, filter_of(chosen)));
         }
-        let ids: Vec<_> = named.iter().map(|one| id_text(one.id)).collect();
+        let ids: Vec<_> = named
+            .iter()
+            .map(|one| id_number(one.id.is_eff(), one.id.number()))
+            .collect();
         let message = format!(
             "database `{}` has {} messages `{}`: {}",
             database.name,
@@ -302,12 +305,5 @@ fn filter(message: &MessageDefinition, all: &[MessageDefinition]) -> IdFilter {
     IdFilter {
         set,
         inverted: false,
-    }
-}
-
-fn id_text(id: CanId) -> String {
-    match id.is_eff() {
-        true => format!("{:08X}", id.number()),
-        false => format!("{:03X}", id.number()),
     }
 }

@@ -79,6 +79,13 @@ fn write_route(text: &mut String, route: &Route, ports: &[String]) {
     if let Some(hops) = route.hop_limit {
         line(text, "hop_limit", &format!("{hops}"));
     }
+    let verify = route.verify.as_ref().map(|verify| &verify.name);
+    let protect = route.protect.as_ref().map(|protect| &protect.name);
+    for (key, name) in [("verify", verify), ("protect", protect)] {
+        if let Some(name) = name {
+            line(text, key, &toml_string(name));
+        }
+    }
     for (key, set) in [
         ("drop", route.drop),
         ("allow_same_port", route.allow_same_port),

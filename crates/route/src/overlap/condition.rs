@@ -11,11 +11,11 @@ pub(super) fn implies(narrow: &FrameMatch, wide: &FrameMatch) -> bool {
         (Some((first, last)), Some((low, high))) => low <= first && last <= high,
     };
     // Conditions on signals are compared as a whole only; their texts do not matter.
-    let alternatives = |matching: &FrameMatch| {
-        let when = matching.when.as_ref();
-        when.map(|when| when.alternatives.clone())
+    let when = match (&narrow.when, &wide.when) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some(narrow), Some(wide)) => narrow.alternatives == wide.alternatives,
     };
-    let when = wide.when.is_none() || alternatives(wide) == alternatives(narrow);
     len && when
         && wide
             .payload

@@ -190,16 +190,19 @@ fn check_present(
     }
 }
 
-/// Returns the same test of the bits as an unsigned number, if it is of one value.
+/// Returns the same test of the bits as an unsigned number, if there is one: numbers of one sign
+/// have the same order with and without it.
 fn unsigned(test: &FieldTest) -> FieldTest {
     let (first, last) = test.raw_range();
+    let has_one_sign = (first ^ last) >> (test.field().bits() - 1) & 1 == 0;
+    let has_one_order = first == last || test.meaning() == BitMeaning::Signed && has_one_sign;
     let same = FieldTest::new(
         test.field(),
         BitMeaning::Unsigned,
         (first, last),
         test.is_negated(),
     );
-    same.filter(|_| first == last).unwrap_or(*test)
+    same.filter(|_| has_one_order).unwrap_or(*test)
 }
 
 fn range_text(values: &[core::ops::RangeInclusive<u64>]) -> String {
@@ -217,7 +220,7 @@ fn switch_condition(
     switch: &SignalDefinition,
     values: &[core::ops::RangeInclusive<u64>],
 ) -> String {
-    let value = |raw: u64| switch.physical(signals::RawValue::Unsigned(raw));
+    let value = |raw: u64| switch.physical(switch.raw_of(raw));
     match values.first() {
         Some(range) if range.start() == range.end() => {
             format!("{} == {}", switch.name, value(*range.start()))

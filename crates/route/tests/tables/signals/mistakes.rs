@@ -38,6 +38,8 @@ fn of_messages() {
         "message = []",
         "message = 'EngineData'\nid = '200'",
         "message = 'EngineData'\nfilter = '100:7FF'",
+        "message = 'EngineData'\npgn = 'FEF1'\nsource = '2A'",
+        "message = 'EngineData'\nexcept = '101'",
         "message = 'Twice'",
         "message = ['Twice', 'Muxed']",
         "when = 'A > 5'",
@@ -142,5 +144,7 @@ fn of_assignments() {
     }
     let other = "message = 'Muxed'\nwhen = 'Kind == 1'\ndo = [{ signal = { A = 1 } }]";
     write!(text, "A, Kind is 1\n{}", mistakes(other)).unwrap();
+    let signed = "message = 'SignedSwitch'\ndo = [{ signal = { Negative = 1 } }]";
+    write!(text, "Negative\n{}", mistakes(signed)).unwrap();
     insta::assert_snapshot!(text);
 }

@@ -42,11 +42,18 @@ BO_ 2566844414 EEC1: 8 Engine
 BO_ 2348875267 TSC1: 8 Engine
  SG_ Mode : 0|2@1+ (1,0) [0|3] "" Gateway
 
+BO_ 261 SignedSwitch: 8 Engine
+ SG_ Mode M : 0|8@1- (1,0) [0|0] "" Gateway
+ SG_ Positive m1 : 8|8@1+ (1,0) [0|0] "" Gateway
+ SG_ Negative m254 : 8|8@1+ (1,0) [0|0] "" Gateway
+
 BA_DEF_ BO_ "VFrameFormat" ENUM "StandardCAN","ExtendedCAN","reserved","J1939PG";
 BA_DEF_DEF_ "VFrameFormat" "StandardCAN";
 BA_ "VFrameFormat" BO_ 2566844414 3;
 BA_ "VFrameFormat" BO_ 2348875267 3;
 SG_MUL_VAL_ 257 C Kind 3-5, 9-9;
+SG_MUL_VAL_ 261 Positive Mode 1-3;
+SG_MUL_VAL_ 261 Negative Mode 254-255;
 VAL_ 256 Gear 0 "Park" 1 "Drive" 2 "Reverse" 14 "Error" 15 "Error";
 "#;
 
@@ -290,6 +297,11 @@ fn a_multiplexed_signal_is_written_where_its_switch_is_tested_or_set() {
     route("message = 'Muxed'\nwhen = 'Kind == 0'\ndo = [{ signal = { A = 5 } }]");
     route("message = 'Muxed'\nwhen = 'A > 5'\ndo = [{ signal = { A = 5 } }]");
     route("message = 'Muxed'\nwhen = 'Kind in 4..5 || C == 3'\ndo = [{ signal = { C = 5 } }]");
+    // A switch with a sign: the database lists its values by their bits.
+    route("message = 'SignedSwitch'\nwhen = 'Mode in 1..3'\ndo = [{ signal = { Positive = 5 } }]");
+    route(
+        "message = 'SignedSwitch'\nwhen = 'Mode in -2..-1'\ndo = [{ signal = { Negative = 5 } }]",
+    );
     let set = route("message = 'Muxed'\ndo = [{ signal = { Kind = 1, B = 9 } }]");
     assert_eq!(result(&set, 0x101, &[0, 0]), Some(Ok(vec![1, 9])));
 }
