@@ -236,7 +236,7 @@ impl<W: SharedWords> ShmRings<W> {
         self.counters.sent += u64::from(more);
     }
 
-    /// Returns the state of the other side, as of the last [`look`](Self::look).
+    /// Returns the state of the other side, as of the last [`watch_peer`](Self::watch_peer).
     pub const fn link(&self) -> PeerLink {
         match (self.foreign, self.theirs, self.silent) {
             (true, _, _) => PeerLink::Foreign,
@@ -348,8 +348,8 @@ impl<W: SharedWords> ShmRings<W> {
     }
 
     /// Announces what this side waits for: always frames, room if `room`. Returns what is there
-    /// already; then this side must not wait. The next [`look`](Self::look) withdraws the
-    /// announcement.
+    /// already; then this side must not wait. The next [`watch_peer`](Self::watch_peer) withdraws
+    /// the announcement.
     pub fn arm(&mut self, room: bool) -> ArmResult {
         self.armed = true;
         let what = WANTS_FRAMES | if room { WANTS_ROOM } else { 0 };
@@ -379,7 +379,7 @@ impl<W: SharedWords> ShmRings<W> {
         self.slots
     }
 
-    /// Returns the latest time for the next call of [`look`](Self::look).
+    /// Returns the latest time for the next call of [`watch_peer`](Self::watch_peer).
     pub const fn deadline(&self) -> Nanos {
         self.beaten + BEAT
     }
