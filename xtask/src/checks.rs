@@ -1,6 +1,7 @@
 //! Checks that are one run of a tool, and those of the documents.
 
 use crate::command::{line, on_path, show};
+use crate::libtest;
 use crate::report::TestTally;
 use crate::workspace::{Workspace, users_of_dependencies};
 use anyhow::{Context, Result};
@@ -90,7 +91,8 @@ pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<TestTally> {
     // Readers of databases that no default build has.
     let mut test = workspace.cargo("test");
     test.args(["-p", "cangate-signals", "--features", "kcd,arxml"]);
-    tally.add(TestTally::check(show(&mut test)?));
+    test.args(["--no-fail-fast", "--", "--show-output"]);
+    tally.add(libtest::run(&mut test, &workspace.log("ports"))?.tally);
     Ok(tally)
 }
 

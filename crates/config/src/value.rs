@@ -165,10 +165,17 @@ impl<'t> TomlValue<'t> {
     /// is not a string.
     #[must_use]
     pub fn part(&self, bytes: Range<usize>) -> Range<usize> {
-        // Between one or three quotes at each end.
-        let quotes = self.as_str().and_then(|text| match self.span.len() {
-            written if written == text.len() + 2 => Some(1),
-            written if written == text.len() + 6 => Some(3),
+        // Characters of which no escape is longer by 1 or 4 bytes: these escapes cannot be taken
+        // for the four other quotes.
+        let is_plain = |text: &str| {
+            let mut bytes = text.bytes();
+            bytes.all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
+        };
+        let text = self.as_str();
+        let quotes = text.and_then(|text| match self.span.len().checked_sub(text.len()) {
+            // Each escape is longer than its character, so there is none.
+            Some(2) => Some(1),
+            Some(6) if is_plain(text) => Some(3),
             _ => None,
         });
         match quotes {

@@ -67,6 +67,29 @@ fn values_in_every_form() {
 }
 
 #[test]
+fn a_part_of_a_string_is_found_where_it_is_written_without_escapes() {
+    for (written, part) in [
+        (r#""Gear == 'x'""#, "'x'"),
+        (r#"'Gear == "x"'"#, r#""x""#),
+        (r#""""Gear == 'x'""""#, "'x'"),
+        (r"'Gäng == x'", "x"),
+        // Two quotes and four escapes are as long as six quotes.
+        (r#""\"a\" \"x\"""#, r#""\"a\" \"x\"""#),
+        (r#""a\u00e9 x""#, r#""a\u00e9 x""#),
+        ("\"\"\"\n x\"\"\"", "\"\"\"\n x\"\"\""),
+    ] {
+        let messages = found(&format!("a = {written}"), |t, f| {
+            let value = t.get("a").unwrap();
+            let string = value.string(f).unwrap().value;
+            let last = string.rfind(' ').unwrap() + 1;
+            let place = value.part(last..string.len());
+            f.push(Diagnostic::error(place, "here"));
+        });
+        assert_eq!(messages, one("here", "", part), "{written}");
+    }
+}
+
+#[test]
 fn unknown_keys_have_a_hint() {
     let get = |t: &mut TomlTable<'_>, f: &mut Diagnostics| {
         let _ = t.bitrate("bitrate", f);

@@ -131,10 +131,12 @@ fn exchange(python: &Path, table: &str, options: &[&str], messages: &[(&str, &st
     let mut gateway = Gateway::start(&routes(table));
     let mut peer = match PythonPeer::start(python, options) {
         Ok(peer) => peer,
-        Err(why) => {
+        // Only a group needs more than the loopback interface of every machine.
+        Err(why) if why.starts_with("no bus:") && options.contains(&"interface=udp_multicast") => {
             eprintln!("SKIPPED because python-can has {why}");
             return;
         }
+        Err(why) => panic!("{options:?}: {why:?}"),
     };
     // A stream is open when the gateway has noticed it; a frame before is refused.
     gateway.until("the peer is there", |gateway| {

@@ -303,32 +303,30 @@ impl GatewayConfig {
 
     /// Returns each message of each port that has a database, and the indices of the routes that
     /// take it. `any_length`: as if the routes took frames of any length.
-    pub(super) fn taken(&self, any_length: bool) -> Vec<(PortId, &MessageDefinition, Vec<usize>)> {
-        if self.databases.iter().all(Option::is_none) {
-            return Vec::new();
-        }
-        let Some(mut finder) = RouteFinder::new(self, any_length) else {
-            return Vec::new();
-        };
-        let mut all = Vec::new();
-        for (port, database) in (0..).map(PortId).zip(&self.databases) {
-            for message in database
-                .iter()
-                .flat_map(|database| &database.messages.messages)
-            {
-                let kind = match message.fd {
-                    Some(_) => Kind::Fd,
-                    None => Kind::Classic,
-                };
-                // Frames of a longer message of J1939 are those of its transport protocol.
-                let len = message.len.min(kind.max_len());
-                let Ok(header) = Header::new(kind, message.id, len) else {
-                    continue;
-                };
-                all.push((port, message, finder.find(port, header)));
-            }
-        }
-        all
+    pub(super) fn taken(
+        &self,
+        any_length: bool,
+    ) -> impl Iterator<Item = (PortId, &MessageDefinition, Vec<usize>)> {
+        let has_database = self.databases.iter().any(Option::is_some);
+        let mut finder = has_database
+            .then(|| RouteFinder::new(self, any_length))
+            .flatten();
+        let ports = (0..).map(PortId).zip(&self.databases);
+        let each = ports.flat_map(|(port, database)| {
+            let databases = database.iter();
+            let messages = databases.flat_map(|database| &database.messages.messages);
+            messages.map(move |message| (port, message))
+        });
+        each.filter_map(move |(port, message)| {
+            let kind = match message.fd {
+                Some(_) => Kind::Fd,
+                None => Kind::Classic,
+            };
+            // Frames of a longer message of J1939 are those of its transport protocol.
+            let len = message.len.min(kind.max_len());
+            let header = Header::new(kind, message.id, len).ok()?;
+            Some((port, message, finder.as_mut()?.find(port, header)))
+        })
     }
 }
 
@@ -415,6 +413,7 @@ impl DecisionSink for TakenRoutes {
 
     fn forward(&mut self, _: ForwardedCopy<'_>) {}
 }
+
 /// Returns a note on the timeouts in the databases of ports, for `cangate check`; empty if there
 /// are none.
 pub(super) fn timeout_words(databases: &[Option<Arc<NamedDatabase>>]) -> String {

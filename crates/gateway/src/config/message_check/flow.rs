@@ -79,7 +79,7 @@ impl<'c> FlowSet<'c> {
         let mut seen = BTreeSet::new();
         for (from, message, routes) in config.taken(true) {
             // Frames of an ID that two messages have count as the first one.
-            if !seen.insert((from, message.id.raw())) {
+            if routes.is_empty() || !seen.insert((from, message.id.raw())) {
                 continue;
             }
             let Some(is_certain) = origins.comes_in(from, message) else {
@@ -161,7 +161,10 @@ impl<'c> FlowSet<'c> {
 
 /// The ports at which messages come in.
 struct MessageOrigins<'c> {
+    /// Each port, with the IDs that it makes.
     ports: Vec<(&'c PortSpec, Option<BTreeSet<u32>>)>,
+    /// The ports of each node.
+    places: BTreeMap<&'c str, BTreeSet<PortId>>,
 }
 
 impl<'c> MessageOrigins<'c> {
@@ -171,8 +174,15 @@ impl<'c> MessageOrigins<'c> {
             let made = made.map(|ids| ids.into_iter().map(frame::CanId::raw).collect());
             (port, made)
         });
+        let mut places: BTreeMap<&str, BTreeSet<PortId>> = BTreeMap::new();
+        for (id, port) in (0..).map(PortId).zip(&config.ports) {
+            for node in &port.messages.nodes {
+                places.entry(node).or_default().insert(id);
+            }
+        }
         Self {
             ports: ports.collect(),
+            places,
         }
     }
 
@@ -182,15 +192,16 @@ impl<'c> MessageOrigins<'c> {
         if let Some(made) = made {
             return made.contains(&message.id.raw()).then_some(true);
         }
-        let is_at = |spec: &PortSpec| {
-            let mut senders = message.sender.iter().chain(&message.more_senders);
-            senders.any(|node| spec.messages.nodes.contains(node))
-        };
-        if is_at(spec) {
-            return Some(true);
+        let senders = message.sender.iter().chain(&message.more_senders);
+        let mut is_elsewhere = false;
+        for places in senders.filter_map(|node| self.places.get(node.as_str())) {
+            if places.contains(&port) {
+                return Some(true);
+            }
+            // `places` is not empty.
+            is_elsewhere = true;
         }
         // A sender on another bus, or nodes of this bus that do not send it.
-        let is_elsewhere = self.ports.iter().any(|(other, _)| is_at(other));
         let has_sender = message.sender.is_some();
         let is_absent = is_elsewhere || (has_sender && !spec.messages.nodes.is_empty());
         (!is_absent).then_some(false)

@@ -286,15 +286,13 @@ fn by_names(flow: &MessageFlow<'_>) -> Option<StaleSum> {
     let count = flow.route.actions.len();
     let mut is_early = false;
     let mut later: Vec<(Vec<u8>, Vec<u8>)> = pairs(&all, &after_all);
+    let mut after = after_all.clone();
     for at in (1..=count).rev() {
-        let mut before = first_actions(flow.route, at - 1)?;
-        let mut after = first_actions(flow.route, at)?;
-        let of = |probe: &mut RouteProbe| -> Vec<Option<ProbedFrame>> {
-            let each = all.iter();
-            each.map(|payload| probe.pass(flow.message, payload))
-                .collect()
-        };
-        let (before, after) = (of(&mut before), of(&mut after));
+        let mut probe = first_actions(flow.route, at - 1)?;
+        let each = all.iter();
+        let before: Vec<Option<ProbedFrame>> = each
+            .map(|payload| probe.pass(flow.message, payload))
+            .collect();
         let writes_sum = before.iter().zip(&after).any(|(before, after)| {
             let both = before.as_ref().zip(after.as_ref());
             both.is_some_and(|(before, after)| {
@@ -316,6 +314,7 @@ fn by_names(flow: &MessageFlow<'_>) -> Option<StaleSum> {
             later = pairs(&after, &after_all);
             break;
         }
+        after = before;
     }
     let bits = changed_bits(len, later.iter().map(|(a, b)| (a, b)), |byte| {
         !own.get(byte).copied().unwrap_or_default()
