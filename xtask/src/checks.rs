@@ -3,6 +3,7 @@
 use crate::command::{line, on_path, show};
 use crate::libtest;
 use crate::report::TestTally;
+use crate::size::SMALL_FEATURES;
 use crate::workspace::{Workspace, users_of_dependencies};
 use anyhow::{Context, Result};
 use std::fs;
@@ -69,7 +70,8 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<TestTally> {
     Ok(tally)
 }
 
-/// Checks that each kind of port builds without the others, and the gateway without any.
+/// Checks that each kind of port builds without the others, the gateway without any, and the
+/// program for small devices.
 pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<TestTally> {
     let port = workspace
         .packages
@@ -88,6 +90,11 @@ pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<TestTally> {
     let mut check = workspace.cargo("check");
     check.args(["-p", "cangate-gateway", "--lib"]);
     tally.add(TestTally::check(show(&mut check)?));
+    // The gateway for small devices, of which `cargo xtask size` measures the size.
+    let mut clippy = workspace.cargo("clippy");
+    clippy.args(["-p", PROGRAM]).args(SMALL_FEATURES);
+    clippy.args(["--", "-D", "warnings"]);
+    tally.add(TestTally::check(show(&mut clippy)?));
     // Readers of databases that no default build has.
     let mut test = workspace.cargo("test");
     test.args(["-p", "cangate-signals", "--features", "kcd,arxml"]);

@@ -11,6 +11,8 @@ mod input;
 mod kinds;
 mod log;
 mod rates;
+#[cfg(feature = "ping")]
+mod round_trips;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -62,6 +62,7 @@ pub trait PortKind: Send + Sync {
 
 /// Declares a kind of port: its type, its keyword, its keys, and the function that reads them; then
 /// the methods of [`PortKind`] that differ from the defaults.
+#[allow(unused_macros, reason = "a build without kinds of port has none")]
 macro_rules! port_kind {
     ($(#[$doc:meta])* $Kind:ident = $keyword:literal, $keys:expr, $parse:expr; $($methods:tt)*) => {
         $(#[$doc])*
@@ -92,6 +93,7 @@ macro_rules! port_kind {
         }
     };
 }
+#[allow(unused_imports, reason = "a build without kinds of port has none")]
 pub(crate) use port_kind;
 
 /// A port of a configuration, with its place.

@@ -26,4 +26,6 @@ pub mod traffic;
 pub use load::{BusLoad, LoadPoint};
 pub use payloads::PayloadStore;
 pub use profile::{LatencyProfile, LatencySummary};
-pub use record::{FrameRecord, IncomingFrame, RunDescription, RunResults, SentCopy, Status};
+pub use record::{
+    FrameRecord, IncomingFrame, ROUND_TRIP_STAMP, RunDescription, RunResults, SentCopy, Status,
+};

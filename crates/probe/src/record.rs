@@ -149,6 +149,11 @@ impl FrameRecord {
     }
 }
 
+/// The events that the time stamps of a round trip mark ([`RunDescription::stamp`]). No other
+/// results have this description.
+pub const ROUND_TRIP_STAMP: &str =
+    "just before the call that sends; just after the call that brings the answer";
+
 /// The information needed to repeat a run and to interpret its results correctly.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct RunDescription {

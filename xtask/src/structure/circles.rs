@@ -17,12 +17,12 @@ use std::path::Path;
 /// shorter.
 const KNOWN: [(&str, &str); 15] = [
     ("baremetal", "machine::bench"),
+    ("crates/cangate", "round_trips::party"),
     ("crates/config", "table"),
     ("crates/engine", "definition"),
     ("crates/gateway", "metrics::families"),
     ("crates/linux", "pci::card"),
     ("crates/offload", "kernel_path"),
-    ("crates/ping", "party"),
     ("crates/port", "kind"),
     ("lab/cangate-lab", "commands::guests"),
     ("lab/experiment", "measure::beside"),

@@ -4,15 +4,15 @@ mod words;
 
 use crate::cli::ping::Ping;
 use crate::input::load_config;
+use crate::round_trips::{
+    LiveCounts, PartyEnd, PartyRole, PingParty, PingPlan, PingSettings, StopHandle, bus_time, play,
+};
 use console::Failure;
 use console::input::read_source;
 use console::output;
 use frame::wire::BitRate;
 use frame::{CanId, flags};
 use linux::chardev::CharControl;
-use ping::{
-    LiveCounts, PartyEnd, PartyRole, PingParty, PingPlan, PingSettings, StopHandle, bus_time, play,
-};
 use port::chardev::CharDevSettings;
 use port::socketcan::{ReceiveBy, SocketCanSettings, TransmitBy};
 use port::{Halves, PortOpener, PortSpec};
@@ -77,7 +77,8 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
     if let Some(path) = &args.output.out {
         // If the time of frames on the bus is not known, the results treat it as zero.
         let rate = rate.filter(|_| outcome.bus.is_some());
-        let results = ping::results::build(&outcome.played, rate, description(args, &outcome));
+        let results =
+            crate::round_trips::results::build(&outcome.played, rate, description(args, &outcome));
         probe::results::write(path, &results).map_err(Failure::run)?;
     }
     let text = if args.output.json {
@@ -232,7 +233,7 @@ fn rate(args: &Ping, ports: &[PortSpec]) -> Result<Option<BitRate>, Failure> {
             .map_err(Failure::input);
     }
     let interface = ports.first().and_then(PortSpec::interface);
-    Ok(interface.and_then(|name| ::ping::bit_rate(name, args.frames.brs)))
+    Ok(interface.and_then(|name| crate::round_trips::bit_rate(name, args.frames.brs)))
 }
 
 /// Opens a port for each master and each slave.
@@ -340,7 +341,7 @@ fn description(args: &Ping, outcome: &PingOutcome) -> RunDescription {
     let mut more = vec![("ports".to_owned(), args.ports.join(", "))];
     if let Some(bus) = outcome.bus {
         let name = if args.own {
-            ping::results::FRAME
+            crate::round_trips::results::FRAME
         } else {
             "time on the bus, ns"
         };

@@ -102,6 +102,7 @@ mod attach;
 mod check;
 #[cfg(feature = "bpf")]
 mod compile;
+#[cfg(feature = "bpf")]
 mod condition;
 mod error;
 #[cfg(feature = "bpf")]

@@ -53,7 +53,7 @@ fn same(one: &Path, other: &Path) -> bool {
 /// bus on which it left, so that it is not less than the gateway's own time.
 fn longest(results: &RunResults) -> Result<GatewayDelay, String> {
     let description = &results.description;
-    if description.stamp == ping::results::STAMP {
+    if description.stamp == probe::ROUND_TRIP_STAMP {
         return Err("these are round trips, not frames that a gateway passed on".to_owned());
     }
     let all = results.latencies(None);
@@ -151,7 +151,7 @@ mod tests {
         let less = longest(&results).ok().unwrap();
         assert_eq!(less.ns, Some(20_000));
         assert!(less.sentence().contains("1 more were lost"));
-        results.description.stamp = ping::results::STAMP.to_owned();
+        results.description.stamp = probe::ROUND_TRIP_STAMP.to_owned();
         assert!(longest(&results).err().unwrap().contains("round trips"));
     }
 }

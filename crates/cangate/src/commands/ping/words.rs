@@ -2,8 +2,8 @@
 
 use super::{DISPLAY, PingOutcome};
 use crate::cli::ping::Ping;
+use crate::round_trips::{LiveCounts, PartyEnd, PartyRole, PingPlan};
 use console::table::{row, table};
-use ping::{LiveCounts, PartyEnd, PartyRole, PingPlan};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};

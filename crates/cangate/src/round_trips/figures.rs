@@ -11,7 +11,7 @@ const FINE: u32 = 10;
 /// The durations of round trips. Count, minimum, mean and maximum are always exact; quantiles are
 /// exact for the first 1 048 576 round trips, and beyond that accurate to within a thousandth.
 #[derive(Clone, Debug, Default)]
-pub struct RoundTrips {
+pub(crate) struct RoundTrips {
     count: u64,
     sum: u128,
     min: Nanos,
@@ -41,7 +41,7 @@ fn least(bin: usize) -> Nanos {
 impl RoundTrips {
     /// Reserves memory for a million round trips, so that nothing is allocated during the run.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             exact: Vec::with_capacity(EXACT),
             ..Self::default()
@@ -49,7 +49,7 @@ impl RoundTrips {
     }
 
     /// Adds a duration.
-    pub fn add(&mut self, duration: Nanos) {
+    pub(crate) fn add(&mut self, duration: Nanos) {
         self.min = if self.count == 0 {
             duration
         } else {
@@ -80,31 +80,31 @@ impl RoundTrips {
 
     /// Returns the number of round trips.
     #[must_use]
-    pub const fn count(&self) -> u64 {
+    pub(crate) const fn count(&self) -> u64 {
         self.count
     }
 
     /// Returns the shortest duration, ns; 0 if there are none.
     #[must_use]
-    pub const fn min(&self) -> Nanos {
+    pub(crate) const fn min(&self) -> Nanos {
         self.min
     }
 
     /// Returns the longest duration, ns.
     #[must_use]
-    pub const fn max(&self) -> Nanos {
+    pub(crate) const fn max(&self) -> Nanos {
         self.max
     }
 
     /// Returns the last duration, ns.
     #[must_use]
-    pub const fn last(&self) -> Nanos {
+    pub(crate) const fn last(&self) -> Nanos {
         self.last
     }
 
     /// Returns the mean duration, ns, rounded down; 0 if there are none.
     #[must_use]
-    pub fn mean(&self) -> Nanos {
+    pub(crate) fn mean(&self) -> Nanos {
         let mean = self.sum.checked_div(u128::from(self.count));
         mean.and_then(|mean| Nanos::try_from(mean).ok())
             .unwrap_or(0)
@@ -112,14 +112,14 @@ impl RoundTrips {
 
     /// Returns whether the quantiles are exact.
     #[must_use]
-    pub fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         self.bins.is_empty()
     }
 
     /// Returns the durations of nearest rank for these shares in thousandths (values above 1000
     /// count as 1000), ns; `None` if there are none.
     #[must_use]
-    pub fn quantiles<const N: usize>(&self, permille: [u64; N]) -> Option<[Nanos; N]> {
+    pub(crate) fn quantiles<const N: usize>(&self, permille: [u64; N]) -> Option<[Nanos; N]> {
         if self.count == 0 {
             return None;
         }
@@ -151,7 +151,7 @@ impl RoundTrips {
     /// without empty bins: the start of the bin and the count. If quantiles are not exact, the
     /// bins' edges are not exact either.
     #[must_use]
-    pub fn histogram(&self, width: Nanos) -> Vec<(Nanos, u64)> {
+    pub(crate) fn histogram(&self, width: Nanos) -> Vec<(Nanos, u64)> {
         let width = width.max(1);
         let mut counts = std::collections::BTreeMap::new();
         for duration in &self.exact {

@@ -12,9 +12,6 @@
 //! The measured time is the time that an application sees: from just before the call that sends to
 //! just after the call that returns the answer. It includes the time of both frames on the bus.
 
-#![forbid(unsafe_code)]
-#![cfg_attr(not(test), deny(clippy::unwrap_used))]
-
 mod figures;
 mod live;
 mod master;
@@ -23,26 +20,26 @@ mod party;
 mod plan;
 mod player;
 mod rate;
-pub mod results;
+pub(crate) mod results;
 mod slave;
 mod stop;
 #[cfg(test)]
 mod test_port;
 
-pub use figures::RoundTrips;
-pub use live::LiveCounts;
-pub use master::{MasterCounts, PingMaster, RoundTrip};
-pub use party::{PartyEnd, PartyRole, PingParty, PingSettings, play};
-pub use plan::{LONGEST_TIMEOUT, PingPlan, PlanError, bus_time};
-pub use rate::bit_rate;
-pub use slave::{PingSlave, SlaveCounts};
-pub use stop::StopHandle;
+pub(crate) use figures::RoundTrips;
+pub(crate) use live::LiveCounts;
+pub(crate) use master::{MasterCounts, PingMaster, RoundTrip};
+pub(crate) use party::{PartyEnd, PartyRole, PingParty, PingSettings, play};
+pub(crate) use plan::{PingPlan, bus_time};
+pub(crate) use rate::bit_rate;
+pub(crate) use slave::{PingSlave, SlaveCounts};
+pub(crate) use stop::StopHandle;
 
 use frame::Nanos;
 
 /// The time of the next step of a master or a slave, if no frame comes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextCall {
+pub(crate) enum NextCall {
     /// At this time at the latest; `None`: when a frame comes.
     At(Option<Nanos>),
     /// Never: its work is complete.

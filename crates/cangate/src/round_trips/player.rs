@@ -1,10 +1,10 @@
 //! A master or a slave with its port, as its thread has it.
 
-use crate::{
+use super::{
     LiveCounts, MasterCounts, NextCall, PartyEnd, PartyRole, PingMaster, PingParty, PingPlan,
     RoundTrip, RoundTrips, SlaveCounts,
 };
-use crate::{PingSettings, PingSlave};
+use super::{PingSettings, PingSlave};
 use frame::Nanos;
 use port::{Halves, PortError};
 use std::io;

@@ -1,7 +1,7 @@
 //! Masters and slaves with their ports, in threads that wait for frames.
 
-use crate::player::{PartyPlayer, PlayerRole};
-use crate::{
+use super::player::{PartyPlayer, PlayerRole};
+use super::{
     LiveCounts, MasterCounts, NextCall, PingPlan, RoundTrip, RoundTrips, SlaveCounts, StopHandle,
 };
 use frame::Nanos;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// The role of a party on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartyRole {
+pub(crate) enum PartyRole {
     /// The master, which sends frames and waits for answers.
     Master,
     /// The slave, which answers.
@@ -24,55 +24,55 @@ pub enum PartyRole {
 }
 
 /// A master or a slave on a port of its own.
-pub struct PingParty {
+pub(crate) struct PingParty {
     /// The port's name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its role.
-    pub part: PartyRole,
+    pub(crate) part: PartyRole,
     /// Its plan; for a slave, the plan of its master.
-    pub plan: PingPlan,
+    pub(crate) plan: PingPlan,
     /// The port.
-    pub halves: Halves,
+    pub(crate) halves: Halves,
 }
 
 /// The result of a party.
 #[derive(Debug)]
-pub struct PartyEnd {
+pub(crate) struct PartyEnd {
     /// The port's name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its role.
-    pub part: PartyRole,
+    pub(crate) part: PartyRole,
     /// Its plan.
-    pub plan: PingPlan,
+    pub(crate) plan: PingPlan,
     /// The counters, for a master.
-    pub counts: MasterCounts,
+    pub(crate) counts: MasterCounts,
     /// The round trips, for a master.
-    pub trips: RoundTrips,
+    pub(crate) trips: RoundTrips,
     /// Each round trip, for a master, if [`PingSettings::keep`] is not 0.
-    pub kept: Vec<RoundTrip>,
+    pub(crate) kept: Vec<RoundTrip>,
     /// The counters, for a slave.
-    pub answered: SlaveCounts,
+    pub(crate) answered: SlaveCounts,
     /// The port's counters of its receiving side.
-    pub received: RxCounters,
+    pub(crate) received: RxCounters,
     /// The port's counters of its transmitting side.
-    pub transmitted: TxCounters,
+    pub(crate) transmitted: TxCounters,
     /// The error because of which its port could not go on.
-    pub error: Option<PortError>,
+    pub(crate) error: Option<PortError>,
 }
 
 /// The settings of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PingSettings {
+pub(crate) struct PingSettings {
     /// The SCHED_FIFO priority of every thread, 1 to 99; `None` for ordinary scheduling.
-    pub priority: Option<u8>,
+    pub(crate) priority: Option<u8>,
     /// The number of round trips of each master that are kept; 0: none.
-    pub keep: usize,
+    pub(crate) keep: usize,
 }
 
 /// Runs until all masters are done, or until [`StopHandle::end`]. `live` has an entry for each
 /// party. Returns the result of each party, in the given order, and sentences on settings that the
 /// system did not allow.
-pub fn play(
+pub(crate) fn play(
     parties: Vec<PingParty>,
     settings: PingSettings,
     stop: &StopHandle,

@@ -1,36 +1,34 @@
 //! Every round trip as a row of `probe`'s results: drawn by `cangate report`, and readable by any
 //! data tool.
 
-use crate::plan::on_the_bus;
-use crate::{PartyEnd, PartyRole};
+use super::plan::on_the_bus;
+use super::{PartyEnd, PartyRole};
 use frame::Kind;
 use frame::wire::BitRate;
-use probe::{FrameRecord, IncomingFrame, RunDescription, RunResults, SentCopy, Status};
-
-/// The events that the time stamps of a round trip mark. No other results have this description.
-pub const STAMP: &str =
-    "just before the call that sends; just after the call that brings the answer";
+use probe::{
+    FrameRecord, IncomingFrame, ROUND_TRIP_STAMP, RunDescription, RunResults, SentCopy, Status,
+};
 
 /// The entry of a description with the time that the first frame that came back on its own was on
 /// the bus, ns.
-pub const FRAME: &str = "own frame on the bus, ns";
+pub(crate) const FRAME: &str = "own frame on the bus, ns";
 
 /// Returns the rows of all masters. The latency of a row is the round trip: the incoming frame is
 /// the frame as it was sent, the outgoing one is the answer, and no frame's duration is subtracted.
 ///
-/// For a frame that comes back on its own ([`Plan::own`](crate::PingPlan::own)), the latency is the
+/// For a frame that comes back on its own ([`Plan::own`](super::PingPlan::own)), the latency is the
 /// time that sending takes in addition to the frame's time on the bus, which differs with the stuff
 /// bits of its number and is subtracted; `rate` is the rate of the bus, `None` if frames take no
 /// time.
 #[must_use]
-pub fn build(
+pub(crate) fn build(
     played: &[PartyEnd],
     rate: Option<BitRate>,
     description: RunDescription,
 ) -> RunResults {
     let mut results = RunResults {
         description: RunDescription {
-            stamp: STAMP.to_owned(),
+            stamp: ROUND_TRIP_STAMP.to_owned(),
             time_base: "time of the machine (CLOCK_MONOTONIC)".to_owned(),
             blind_spots: blind_spots(played).to_owned(),
             ..description

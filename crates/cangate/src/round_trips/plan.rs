@@ -4,34 +4,34 @@ use frame::wire::{self, BitRate};
 use frame::{CanId, Frame, LengthError, Nanos};
 
 /// The longest timeout for an answer, and the longest period, ns: an hour.
-pub const LONGEST_TIMEOUT: Nanos = 3_600_000_000_000;
+pub(crate) const LONGEST_TIMEOUT: Nanos = 3_600_000_000_000;
 
 /// The frames that a master sends and its slave answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PingPlan {
+pub(crate) struct PingPlan {
     /// The ID of the frames that the master sends.
-    pub id: CanId,
+    pub(crate) id: CanId,
     /// The ID of the slave's answers. It differs from `id`, unless `own` is set.
-    pub answer: CanId,
+    pub(crate) answer: CanId,
     /// Set if there is no slave: the master's port returns the frame that it sends, at the end of
     /// frame. `answer` is equal to `id` then.
-    pub own: bool,
+    pub(crate) own: bool,
     /// The number of payload bytes of both frames, 0 to 8, or to 64 with `fd`. The first four are
     /// the number of the round trip, as far as there is space for it.
-    pub len: usize,
+    pub(crate) len: usize,
     /// The flags of FD frames (`flags::BRS`); `None` for classic frames.
-    pub fd: Option<u8>,
+    pub(crate) fd: Option<u8>,
     /// The time from one frame to the next, ns; 0: the next one is sent when the answer has come.
-    pub period: Nanos,
+    pub(crate) period: Nanos,
     /// The number of round trips; `None`: until the run is ended.
-    pub count: Option<u64>,
+    pub(crate) count: Option<u64>,
     /// The time after which a missing answer counts as lost, ns, 1 to [`LONGEST_TIMEOUT`].
-    pub timeout: Nanos,
+    pub(crate) timeout: Nanos,
 }
 
 /// The reason why a plan is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
+pub(crate) enum PlanError {
     /// An answer would be mistaken for a question.
     #[error("question and answer have the same ID, {0}: a slave could not distinguish them")]
     SameId(CanId),
@@ -59,7 +59,7 @@ impl PingPlan {
     ///
     /// # Errors
     /// [`PlanError`] for a plan that is not possible.
-    pub fn check(&self) -> Result<(), PlanError> {
+    pub(crate) fn check(&self) -> Result<(), PlanError> {
         match (self.own, self.id == self.answer) {
             (false, true) => return Err(PlanError::SameId(self.id)),
             (true, false) => return Err(PlanError::OtherId(self.id)),
@@ -81,7 +81,7 @@ impl PingPlan {
         let mut data = [0; 64];
         // An impossible length is refused by the frame's constructor.
         let data = data.get_mut(..self.len).unwrap_or_default();
-        crate::number::write(number, data);
+        super::number::write(number, data);
         if self.len > data.len() {
             return Frame::classic(id, &[0; 65]);
         }
@@ -99,7 +99,7 @@ impl PingPlan {
 /// drivers-2009 §3.1 has 241 µs for 8 bytes at 1 Mbit/s, with the stuff bits of one payload; this
 /// result is exact for the first round trip, whose number is 0.
 #[must_use]
-pub fn bus_time(plan: &PingPlan, rate: Option<BitRate>) -> Option<Nanos> {
+pub(crate) fn bus_time(plan: &PingPlan, rate: Option<BitRate>) -> Option<Nanos> {
     let rate = rate?;
     let of = |id, intermission| on_the_bus(plan, id, 0, rate, intermission);
     if plan.own {
@@ -122,7 +122,7 @@ pub(crate) fn on_the_bus(
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+pub(super) mod tests {
     use super::*;
 
     pub(crate) fn plan() -> PingPlan {

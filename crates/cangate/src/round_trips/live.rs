@@ -1,12 +1,12 @@
 //! The progress of a master, for a display during the run.
 
-use crate::RoundTrip;
+use super::RoundTrip;
 use frame::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The progress of a master, for a display: written by the master's thread, read by another.
 #[derive(Debug, Default)]
-pub struct LiveCounts {
+pub(crate) struct LiveCounts {
     answered: AtomicU64,
     lost: AtomicU64,
     sum: AtomicU64,
@@ -35,20 +35,20 @@ impl LiveCounts {
 
     /// Returns the number of round trips with an answer.
     #[must_use]
-    pub fn answered(&self) -> u64 {
+    pub(crate) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Acquire)
     }
 
     /// Returns the number of round trips without an answer.
     #[must_use]
-    pub fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
     /// Returns the shortest, the last, the mean and the longest duration so far, ns; 0 if there are
     /// none.
     #[must_use]
-    pub fn figures(&self) -> [Nanos; 4] {
+    pub(crate) fn figures(&self) -> [Nanos; 4] {
         let answered = self.answered();
         let of = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let mean = of(&self.sum).checked_div(answered).unwrap_or(0);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A handle that ends a run.
 #[derive(Debug)]
-pub struct StopHandle {
+pub(crate) struct StopHandle {
     /// Set when masters must send nothing more.
     pub(crate) asked: WakeFlag,
     /// Set when slaves must answer nothing more.
@@ -45,7 +45,7 @@ impl StopHandle {
     ///
     /// # Errors
     /// The process has no descriptor left.
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             asked: WakeFlag::new()?,
             over: WakeFlag::new()?,
@@ -53,7 +53,7 @@ impl StopHandle {
     }
 
     /// Ends the run: masters still wait for the answer of the frame that they sent.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.asked.set();
     }
 }

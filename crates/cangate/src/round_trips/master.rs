@@ -1,7 +1,7 @@
 //! The master: sends frames and measures the time to their answers.
 
-use crate::slave::{BUDGET, only, take};
-use crate::{NextCall, PingPlan, number};
+use super::slave::{BUDGET, only, take};
+use super::{NextCall, PingPlan, number};
 use frame::{Frame, Nanos};
 use port::{FrameInterest, OutgoingFrame, PortError, Receive, Transmit, TransmitRefusal};
 use std::collections::VecDeque;
@@ -15,49 +15,49 @@ const AGAIN: Nanos = 1_000_000;
 
 /// One completed round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoundTrip {
+pub(crate) struct RoundTrip {
     /// Its number, from 0.
-    pub number: u64,
+    pub(crate) number: u64,
     /// The time at which the call that sent it began.
-    pub sent: Nanos,
+    pub(crate) sent: Nanos,
     /// The time at which the call that returned the answer had returned; `None`: no answer in time.
-    pub answered: Option<Nanos>,
+    pub(crate) answered: Option<Nanos>,
 }
 
 impl RoundTrip {
     /// Returns its duration, ns.
     #[must_use]
-    pub fn duration(&self) -> Option<Nanos> {
+    pub(crate) fn duration(&self) -> Option<Nanos> {
         Some(self.answered?.saturating_sub(self.sent))
     }
 }
 
 /// The counters of a master. `sent = answered + lost`, and one more while it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MasterCounts {
+pub(crate) struct MasterCounts {
     /// Frames sent.
-    pub sent: u64,
+    pub(crate) sent: u64,
     /// Round trips with an answer in time.
-    pub answered: u64,
+    pub(crate) answered: u64,
     /// Round trips without an answer in time.
-    pub lost: u64,
+    pub(crate) lost: u64,
     /// Lost round trips whose answer came too late.
-    pub late: u64,
+    pub(crate) late: u64,
     /// Answers with an unexpected number: a second answer, or the frame of another node.
-    pub strange: u64,
+    pub(crate) strange: u64,
     /// Number of times that a frame could not be sent and was tried again: no space, or the
     /// interface down.
-    pub stalled: u64,
+    pub(crate) stalled: u64,
     /// Round trips that were given up because their frame could not be sent within the timeout for
     /// an answer. They are not counted as sent.
-    pub unsent: u64,
+    pub(crate) unsent: u64,
     /// Slots of the period that passed while the master waited for an answer.
-    pub skipped: u64,
+    pub(crate) skipped: u64,
 }
 
 /// A master: sends a frame, waits for the answer, sends the next.
 #[derive(Debug)]
-pub struct PingMaster {
+pub(crate) struct PingMaster {
     /// The port's name, for errors.
     port: String,
     plan: PingPlan,
@@ -82,7 +82,7 @@ struct WaitingAnswers {
 impl PingMaster {
     /// Creates a master on the port of this name; it starts at its first step.
     #[must_use]
-    pub fn new(port: impl Into<String>, plan: PingPlan) -> Self {
+    pub(crate) fn new(port: impl Into<String>, plan: PingPlan) -> Self {
         Self {
             port: port.into(),
             plan,
@@ -99,18 +99,18 @@ impl PingMaster {
 
     /// Returns the frames that it wants to receive.
     #[must_use]
-    pub fn interest(&self) -> FrameInterest {
+    pub(crate) fn interest(&self) -> FrameInterest {
         only(self.plan.answer)
     }
 
     /// Returns its counters so far.
     #[must_use]
-    pub const fn counts(&self) -> MasterCounts {
+    pub(crate) const fn counts(&self) -> MasterCounts {
         self.counts
     }
 
     /// Sends no more frames from now on; the answer that it waits for may still come.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.ended = true;
     }
 
@@ -119,7 +119,7 @@ impl PingMaster {
     ///
     /// # Errors
     /// [`PortError`] if the port cannot go on, or cannot carry such frames.
-    pub fn step(
+    pub(crate) fn step(
         &mut self,
         receive: &mut dyn Receive,
         transmit: &mut dyn Transmit,
@@ -276,9 +276,9 @@ impl PingMaster {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::tests::plan;
+    use super::super::test_port::PortPair;
     use super::*;
-    use crate::plan::tests::plan;
-    use crate::test_port::PortPair;
 
     /// A master on a port, with the round trips that it reported.
     struct MasterBench {

@@ -12,7 +12,7 @@ const DEVICES: &str = "/dev/";
 /// Returns `None` if frames take no time (a virtual interface), if the kernel does not know the
 /// rate, or if `brs` asks for a data bit rate and there is none.
 #[must_use]
-pub fn bit_rate(name: &str, brs: bool) -> Option<BitRate> {
+pub(crate) fn bit_rate(name: &str, brs: bool) -> Option<BitRate> {
     let rate = if name.starts_with(DEVICES) {
         CharDevice::open(name).ok()?.bit_rate().ok().flatten()
     } else {

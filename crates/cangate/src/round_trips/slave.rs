@@ -1,6 +1,6 @@
 //! The slave: answers frames.
 
-use crate::{NextCall, PingPlan};
+use super::{NextCall, PingPlan};
 use frame::{CanId, Frame, FrameRef, Nanos};
 use port::{
     FrameInterest, InterestIds, OutgoingFrame, PortError, RawFilter, Receive, Transmit,
@@ -16,7 +16,7 @@ const EXACTLY: u32 = 0xDFFF_FFFF;
 
 /// A slave: answers every frame of one ID with a frame with the same payload and another ID.
 #[derive(Debug)]
-pub struct PingSlave {
+pub(crate) struct PingSlave {
     id: CanId,
     answer: CanId,
     frames: Vec<Frame>,
@@ -25,17 +25,17 @@ pub struct PingSlave {
 
 /// The counters of a slave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SlaveCounts {
+pub(crate) struct SlaveCounts {
     /// Frames answered.
-    pub answered: u64,
+    pub(crate) answered: u64,
     /// Frames whose answer met a full queue of the port, or an interface that is down.
-    pub unanswered: u64,
+    pub(crate) unanswered: u64,
 }
 
 impl PingSlave {
     /// Creates the slave of a master with this plan.
     #[must_use]
-    pub fn new(plan: &PingPlan) -> Self {
+    pub(crate) fn new(plan: &PingPlan) -> Self {
         Self {
             id: plan.id,
             answer: plan.answer,
@@ -46,13 +46,13 @@ impl PingSlave {
 
     /// Returns the frames that it wants to receive.
     #[must_use]
-    pub fn interest(&self) -> FrameInterest {
+    pub(crate) fn interest(&self) -> FrameInterest {
         only(self.id)
     }
 
     /// Returns its counters so far.
     #[must_use]
-    pub const fn counts(&self) -> SlaveCounts {
+    pub(crate) const fn counts(&self) -> SlaveCounts {
         self.counts
     }
 
@@ -60,7 +60,7 @@ impl PingSlave {
     ///
     /// # Errors
     /// [`PortError`] if the port cannot go on.
-    pub fn step(
+    pub(crate) fn step(
         &mut self,
         receive: &mut dyn Receive,
         transmit: &mut dyn Transmit,
@@ -122,9 +122,9 @@ pub(crate) fn take(
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::tests::plan;
+    use super::super::test_port::PortPair;
     use super::*;
-    use crate::plan::tests::plan;
-    use crate::test_port::PortPair;
 
     #[test]
     fn it_answers_what_is_asked_and_nothing_else() {
