@@ -198,7 +198,6 @@ impl Conversation {
                         self.used += used;
                         return Next::Unit(step);
                     }
-                    StreamStep::End(StreamEnd::Asked) => return Next::Ended(None),
                     StreamStep::End(StreamEnd::Foreign(what) | StreamEnd::Refused(what)) => {
                         return Next::Ended(Some(what.to_owned()));
                     }
