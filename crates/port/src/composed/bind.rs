@@ -7,7 +7,8 @@ use super::rules::{
     ComposedMessage, InputMessage, InputSignal, MessageComposer, SendTiming, SignalAssignment,
     SilenceRule, SilentValue, SourceIndex,
 };
-use super::spec::{FallbackSpec, KEYWORD, MakeSpec, SignalSpec, SourceSpec, UnboundSettings};
+use super::settings::KEYWORD;
+use super::spec::{FallbackSpec, MakeSpec, SignalSpec, SourceSpec, UnboundSettings};
 use crate::kind::{DatabasesByName, FramePassage, PortSettings};
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostic, Diagnostics, SpannedValue, did_you_mean};

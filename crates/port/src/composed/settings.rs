@@ -2,18 +2,20 @@
 
 use super::bind;
 use super::spec::{
-    FallbackSpec, KEYWORD, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec,
+    FallbackSpec, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec,
 };
-use crate::kind::{DatabasesByName, FramePassage, PortKind, PortSettings};
+use crate::kind::{DatabasesByName, FramePassage, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener};
 use config::read::{self, by, later};
 use config::{Diagnostics, KeySpec, SpannedValue, TomlTable, TomlValue, ValueShape};
 use frame::{Kind, Nanos};
 use std::sync::Arc;
 
-/// The kind of ports that make messages.
-#[derive(Clone, Copy, Debug)]
-pub struct ComposedPorts;
+port_kind! {
+    /// The kind of ports that make messages.
+    ComposedPorts = "messages", PortKeys::key_specs(),
+        |_, table, found| UnboundSettings::parse(table, found);
+}
 
 config::settings! {
     /// The keys of a port that makes messages.
@@ -103,41 +105,6 @@ fn text(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedValue<S
 
 fn duration(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedValue<Nanos>> {
     value.duration(found)
-}
-
-impl PortKind for ComposedPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(PortKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        let keys = PortKeys::read(table, found);
-        let database = table.string("database", found);
-        if database.is_none() && !table.has("database") {
-            let hint = "add `database = \"NAME\"`, the name of a table [databases.NAME]";
-            table.missing("database", hint, found);
-        }
-        let makes = keys
-            .make
-            .and_then(|value| value.table("`make`", found))
-            .map(|table| table.all())
-            .unwrap_or_default();
-        let makes = makes.into_iter();
-        let makes = makes.filter_map(|(name, value)| make(&name, &value, found));
-        Arc::new(UnboundSettings {
-            makes: makes.collect(),
-            database: database.map(|name| name.map(ToOwned::to_owned)),
-        })
-    }
 }
 
 fn make(
@@ -255,6 +222,28 @@ fn value_spec(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedV
         None => {
             value.expected("a number, or the name of a value in quotes", found);
             None
+        }
+    }
+}
+
+impl UnboundSettings {
+    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
+        let keys = PortKeys::read(table, found);
+        let database = table.string("database", found);
+        if database.is_none() && !table.has("database") {
+            let hint = "add `database = \"NAME\"`, the name of a table [databases.NAME]";
+            table.missing("database", hint, found);
+        }
+        let makes = keys
+            .make
+            .and_then(|value| value.table("`make`", found))
+            .map(|table| table.all())
+            .unwrap_or_default();
+        let makes = makes.into_iter();
+        let makes = makes.filter_map(|(name, value)| make(&name, &value, found));
+        Self {
+            makes: makes.collect(),
+            database: database.map(|name| name.map(ToOwned::to_owned)),
         }
     }
 }
