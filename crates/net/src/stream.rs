@@ -47,7 +47,7 @@ pub trait StreamSession: Send {
         let _ = (known, answer);
     }
 
-    /// Answers [`StreamStep::List`] with the names of the buses.
+    /// Answers [`StreamStep::List`], which comes before any bus is open, with the names of the buses.
     fn answer_list(&mut self, names: &[String], answer: &mut Vec<u8>) {
         let _ = (names, answer);
     }

@@ -1,7 +1,7 @@
 //! socketcand's protocol in raw mode: text elements `< … >`.
 //!
 //! The elements are those of socketcand 0.6.1 (`doc/protocol.md`, `state_raw.c`), and `< list >` of
-//! its later versions. A conversation begins with `< hi >`, `< open BUS >`, `< ok >`, `< rawmode >`
+//! its later versions, which a client may send before it opens a bus. A conversation begins with `< hi >`, `< open BUS >`, `< ok >`, `< rawmode >`
 //! and `< ok >`. Then `< frame ID SECONDS.MICROSECONDS HEX >` is a received frame, and
 //! `< send ID DLC B B … >` one to send. 3 digits are a standard identifier, 8 an extended one.
 //!
