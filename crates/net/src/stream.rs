@@ -47,7 +47,8 @@ pub trait StreamSession: Send {
         let _ = (known, answer);
     }
 
-    /// Answers [`StreamStep::List`], which comes before any bus is open, with the names of the buses.
+    /// Answers [`StreamStep::List`] with the names of the buses. The other side has opened none
+    /// yet.
     fn answer_list(&mut self, names: &[String], answer: &mut Vec<u8>) {
         let _ = (names, answer);
     }

@@ -68,7 +68,7 @@ macro_rules! port_kind {
         #[derive(Clone, Copy, Debug)]
         pub struct $Kind;
 
-        pub(super) const KEYWORD: &str = $keyword;
+        const KEYWORD: &str = $keyword;
 
         impl $crate::kind::PortKind for $Kind {
             fn keyword(&self) -> &'static str {

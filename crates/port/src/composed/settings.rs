@@ -1,21 +1,11 @@
 //! The keys of the port.
 
-use super::bind;
 use super::spec::{
     FallbackSpec, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec,
 };
-use crate::kind::{DatabasesByName, FramePassage, PortSettings, port_kind};
-use crate::{Halves, PortError, PortOpener};
 use config::read::{self, by, later};
 use config::{Diagnostics, KeySpec, SpannedValue, TomlTable, TomlValue, ValueShape};
-use frame::{Kind, Nanos};
-use std::sync::Arc;
-
-port_kind! {
-    /// The kind of ports that make messages.
-    ComposedPorts = "messages", PortKeys::key_specs(),
-        |_, table, found| UnboundSettings::parse(table, found);
-}
+use frame::Nanos;
 
 config::settings! {
     /// The keys of a port that makes messages.
@@ -226,8 +216,13 @@ fn value_spec(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedV
     }
 }
 
+/// Returns the keys of the port, apart from `database`.
+pub(super) fn keys() -> Vec<KeySpec> {
+    PortKeys::key_specs()
+}
+
 impl UnboundSettings {
-    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
+    pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         let keys = PortKeys::read(table, found);
         let database = table.string("database", found);
         if database.is_none() && !table.has("database") {
@@ -245,36 +240,5 @@ impl UnboundSettings {
             makes: makes.collect(),
             database: database.map(|name| name.map(ToOwned::to_owned)),
         }
-    }
-}
-
-impl PortSettings for UnboundSettings {
-    fn kind(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn describe(&self) -> String {
-        "messages made from signals".to_owned()
-    }
-
-    fn bind(
-        &self,
-        databases: &DatabasesByName<'_>,
-        found: &mut Diagnostics,
-    ) -> Option<Arc<dyn PortSettings>> {
-        let bound = bind::bind(self, databases, found)?;
-        Some(Arc::new(bound))
-    }
-
-    fn passes(&self, kind: Kind) -> FramePassage {
-        FramePassage::by_data_phase(kind, true)
-    }
-
-    fn open(&self, port: &str, _opener: &mut PortOpener) -> Result<Halves, PortError> {
-        Err(PortError {
-            port: port.to_owned(),
-            what: "its messages are not known: the databases were not read".to_owned(),
-            source: None,
-        })
     }
 }

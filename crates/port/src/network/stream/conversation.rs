@@ -142,8 +142,8 @@ impl Conversation {
         self.open_from.is_some()
     }
 
-    /// Returns whether there may be units to read without waiting. The beginning of a unit waits for
-    /// its rest.
+    /// Returns whether there may be units to read without waiting. The beginning of a unit waits
+    /// for its rest.
     pub(super) const fn may_have_units(&self) -> bool {
         self.readable || !self.drained
     }
