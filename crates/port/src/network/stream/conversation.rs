@@ -137,6 +137,12 @@ impl Conversation {
         std::mem::replace(&mut self.watched, events) != events
     }
 
+    /// Notes that the system has refused to wait for other events: the next call of
+    /// [`Conversation::change_events`] tries again.
+    pub(super) const fn forget_events(&mut self) {
+        self.watched = EventFlags::empty();
+    }
+
     /// Returns whether frames for this peer are taken.
     pub(super) const fn is_open(&self) -> bool {
         self.open_from.is_some()

@@ -212,7 +212,9 @@ impl StreamState {
         {
             let data = EventData::new_u64(place as u64);
             // The socket is open and in the set, so this can only lack memory: try again later.
-            let _ = epoll::modify(&self.epoll, member.socket(), data, member.events());
+            if epoll::modify(&self.epoll, member.socket(), data, member.events()).is_err() {
+                member.forget_events();
+            }
         }
     }
 
