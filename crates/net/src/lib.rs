@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod bus_frame;
 pub mod cannelloni;
 mod datagram;
 mod digits;

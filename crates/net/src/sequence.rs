@@ -1,6 +1,7 @@
 //! Sequence numbers of 8 bits: what a network lost, doubled and delayed.
 
 use frame::Nanos;
+use std::hash::{DefaultHasher, Hasher as _};
 
 /// Number of the newest datagrams among which a late one is recognised.
 const WINDOW: usize = 64;
@@ -176,9 +177,9 @@ impl SequenceWindow {
     }
 }
 
-/// FNV-1a with 64 bits (<http://www.isthe.com/chongo/tech/comp/fnv/>).
+/// Returns a number for the content of a datagram. It is compared in this process only.
 fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-    })
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
 }

@@ -5,8 +5,6 @@ use frame::{Frame, FrameRef, Nanos};
 /// The reason why a conversation cannot go on; the connection is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StreamEnd {
-    /// The other side asked for it.
-    Asked,
     /// The other side does not speak the protocol, or another version of it.
     Foreign(&'static str),
     /// The other side refused this side.
@@ -49,7 +47,8 @@ pub trait StreamSession: Send {
         let _ = (known, answer);
     }
 
-    /// Answers [`StreamStep::List`] with the names of the buses.
+    /// Answers [`StreamStep::List`] with the names of the buses. The other side has opened none
+    /// yet.
     fn answer_list(&mut self, names: &[String], answer: &mut Vec<u8>) {
         let _ = (names, answer);
     }

@@ -185,6 +185,16 @@ fn faults_are_named_with_their_place() {
     for (bytes, at) in cases {
         assert_eq!(read_all(&bytes), Err(at), "{bytes}");
     }
+    // An XL frame in a message; then its first segment, and its last one.
+    let xl =
+        |last: &str| format!("{begin}1400 {stream} 24050000 00000242 00000000 {last} 11223344");
+    assert!(read_all(&xl("00000000")).is_ok());
+    assert!(
+        read_all(&xl("00070000")).is_ok(),
+        "the number of a transaction"
+    );
+    assert_eq!(read_all(&xl("00071000")), Err(16));
+    assert_eq!(read_all(&xl("00070001")), Err(16));
     // Messages of other types are passed over; BRS of a classic frame is ignored.
     let others = format!("{begin}1000 {stream} f0020000 00000000 04020500 00000123");
     assert_eq!(read_all(&others), Ok((Some(0), vec!["123#".to_owned()])));

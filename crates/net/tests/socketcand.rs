@@ -138,6 +138,10 @@ fn a_server_answers_as_the_daemon_does() {
     );
     server.answer_open(false, &mut out);
     assert_eq!(out, b"< error could not open bus >");
+    // Behind `open`, there is no list any more.
+    let (step, answer) = take(&mut raw_server(), "< list >");
+    assert_eq!(step, StreamStep::Malformed(8));
+    assert_eq!(answer, "< error unknown command >");
     // A name that cannot be one is no bus.
     let long = format!("< open {} >", "x".repeat(40));
     assert_eq!(

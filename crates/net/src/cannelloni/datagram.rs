@@ -1,6 +1,7 @@
 //! Datagrams.
 
-use super::entry::{EntryRead, LONGEST, carries, read, size, write};
+use super::carries;
+use super::entry::{EntryRead, LONGEST, read, size, write};
 use crate::{DatagramFault, DatagramReader, DatagramWriter, NotWritten};
 use frame::{FrameRef, Nanos};
 

@@ -21,17 +21,6 @@ pub(super) enum EntryRead<'a> {
     Wrong(&'static str),
 }
 
-/// Returns whether the protocol can express the frame: any classic or FD frame of a bus.
-#[must_use]
-pub fn carries(frame: &FrameRef<'_>) -> bool {
-    let id = frame.id();
-    match frame.kind() {
-        Kind::Classic => !id.is_err(),
-        Kind::Fd => !id.is_err() && !id.is_rtr(),
-        Kind::Xl => false,
-    }
-}
-
 /// Reads the first frame of these bytes.
 pub(super) fn read(bytes: &[u8]) -> EntryRead<'_> {
     let Some((&[a, b, c, d, len], rest)) = bytes.split_first_chunk::<FIXED>() else {
@@ -82,7 +71,7 @@ pub(super) fn size(frame: &FrameRef<'_>) -> usize {
     FIXED + usize::from(frame.kind() == Kind::Fd) + frame.data().len()
 }
 
-/// Appends a frame that the protocol [can express](carries).
+/// Appends a frame that the protocol [can express](super::carries).
 pub(super) fn write(frame: &FrameRef<'_>, out: &mut Vec<u8>) {
     let id = frame.id();
     let fd = frame.kind() == Kind::Fd;

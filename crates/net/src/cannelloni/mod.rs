@@ -16,6 +16,6 @@ mod datagram;
 mod entry;
 mod stream;
 
+pub use crate::bus_frame::is_bus_frame as carries;
 pub use datagram::{CannelloniReader, CannelloniWriter, HEADER, MAX_DATAGRAM};
-pub use entry::carries;
 pub use stream::{CannelloniSession, GREETING};

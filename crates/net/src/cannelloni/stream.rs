@@ -1,6 +1,7 @@
 //! The byte stream over TCP.
 
-use super::entry::{EntryRead, LONGEST, carries, read, write};
+use super::carries;
+use super::entry::{EntryRead, LONGEST, read, write};
 use crate::{StreamEnd, StreamSession, StreamStep};
 use frame::{Frame, FrameRef, Nanos};
 

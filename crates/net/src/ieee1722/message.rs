@@ -27,6 +27,10 @@ const ESI_V2: u32 = 1 << 29;
 const RRS_XL: u32 = 1 << 12;
 const SEC_XL: u32 = 1 << 11;
 
+/// The fields of XL's last word that a message with a whole frame has at 0: more segments follow
+/// (MS), and the number of the segment. The number of the transaction stands before them.
+const SEGMENT_XL: u32 = 0x1FFF;
+
 /// The version of messages that are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum MessageVersion {
@@ -96,11 +100,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<MessageContent<'_>, &'static str> {
         .checked_sub(padding)
         .ok_or("more padding than data")?;
     let data = &data[..len];
-    let (header, data) = if xl {
-        (
-            xl_header(id, word(bytes, fixed + 4).ok_or(EARLY)?, len)?,
-            data,
-        )
+    let header = if xl {
+        if word(bytes, fixed + 8).ok_or(EARLY)? & SEGMENT_XL != 0 {
+            return Err("a segment of an XL frame");
+        }
+        xl_header(id, word(bytes, fixed + 4).ok_or(EARLY)?, len)?
     } else {
         let (fdf, brs, esi) = match v2 {
             true => (id & FDF_V2, id & BRS_V2, id & ESI_V2),
@@ -108,7 +112,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MessageContent<'_>, &'static str> {
         };
         let (rtr, eff) = (first & RTR != 0, first & EFF != 0);
         let bits = [rtr, eff, fdf != 0, brs != 0, esi != 0];
-        (can_header(id, bits, len)?, data)
+        can_header(id, bits, len)?
     };
     let frame = FrameRef::new(header, data).map_err(|_| EARLY)?;
     Ok(MessageContent::Can(bus as u16, frame))

@@ -6,7 +6,8 @@
 //! * An ACF message of CAN has flags, the number of a bus, a time stamp of 64 bits (not in *brief*
 //!   messages), the identifier, the payload, and padding to 4 bytes. A remote frame has as many
 //!   zero bytes as its length.
-//! * Version 2 (IEEE 1722-2025) has wider numbers of buses, and messages for CAN XL.
+//! * Version 2 (IEEE 1722-2025) has wider numbers of buses, and messages for CAN XL. A frame that
+//!   is divided into segments is not read: a segment is a fault.
 //!
 //! The layouts are those of COVESA's Open1722. Messages of other types, of other streams and of
 //! other buses are passed over. BRS and ESI of a classic frame are ignored: Open1722 leaves them

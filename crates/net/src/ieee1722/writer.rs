@@ -2,6 +2,7 @@
 
 use super::message::{MessageVersion, size, write};
 use super::{ENCAPSULATION, MAX_MESSAGES, NTSCF, NTSCF_HEADER};
+use crate::bus_frame::is_bus_frame;
 use crate::cannelloni::MAX_DATAGRAM;
 use crate::{DatagramWriter, NotWritten};
 use frame::{FrameRef, Kind, Nanos, dlc};
@@ -35,14 +36,8 @@ impl AcfWriter {
 
 impl DatagramWriter for AcfWriter {
     fn carries(&self, frame: &FrameRef<'_>) -> bool {
-        let id = frame.id();
-        match frame.kind() {
-            Kind::Classic => !id.is_err(),
-            Kind::Fd => !id.is_err() && !id.is_rtr(),
-            Kind::Xl => {
-                self.version == MessageVersion::V2 && size(frame, self.brief) <= MAX_MESSAGES
-            }
-        }
+        let fits = self.version == MessageVersion::V2 && size(frame, self.brief) <= MAX_MESSAGES;
+        is_bus_frame(frame) || frame.kind() == Kind::Xl && fits
     }
 
     fn push(

@@ -13,11 +13,6 @@ pub use message::{MulticastReader, MulticastWriter, carries};
 /// The group of python-can for IPv4.
 pub const GROUP_V4: std::net::Ipv4Addr = std::net::Ipv4Addr::new(239, 74, 163, 2);
 
-/// The group of python-can for IPv6.
-pub const GROUP_V6: std::net::Ipv6Addr = std::net::Ipv6Addr::new(
-    0xff15, 0x7079, 0x7468, 0x6f6e, 0x6465, 0x6d6f, 0x6d63, 0x6173,
-);
-
 /// python-can's UDP port.
 pub const PORT: u16 = 43113;
 

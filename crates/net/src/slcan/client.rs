@@ -1,7 +1,7 @@
 //! The program's side: the other side is an adapter.
 
-use super::line::{carries, read, write};
-use super::{BELL, BIT_RATES, END, find_end};
+use super::line::{read, write};
+use super::{BELL, BIT_RATES, END, carries, find_end};
 use crate::{StreamSession, StreamStep};
 use frame::{FrameRef, Nanos};
 

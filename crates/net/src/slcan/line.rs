@@ -3,17 +3,6 @@
 use crate::digits;
 use frame::{CanId, Frame, FrameRef, Kind, dlc, flags};
 
-/// Returns whether a line can express the frame: any classic or FD frame of a bus.
-#[must_use]
-pub fn carries(frame: &FrameRef<'_>) -> bool {
-    let id = frame.id();
-    match frame.kind() {
-        Kind::Classic => !id.is_err(),
-        Kind::Fd => !id.is_err() && !id.is_rtr(),
-        Kind::Xl => false,
-    }
-}
-
 /// Reads a frame from a line without its end. `stamped`: a time stamp of four hex digits may
 /// follow, which is not used.
 pub(super) fn read(line: &[u8], stamped: bool) -> Option<Frame> {
@@ -56,7 +45,7 @@ fn rest_of(digits: &[u8], len: usize, stamped: bool) -> Option<&[u8]> {
     fits.then_some(data)
 }
 
-/// Appends a frame that a line [can express](carries), without the line's end.
+/// Appends a frame that a line [can express](super::carries), without the line's end.
 pub(super) fn write(frame: &FrameRef<'_>, out: &mut Vec<u8>) {
     let header = frame.header();
     let letter = match frame.kind() {

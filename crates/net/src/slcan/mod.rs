@@ -17,8 +17,8 @@ mod server;
 
 use crate::{StreamEnd, StreamStep};
 
+pub use crate::bus_frame::is_bus_frame as carries;
 pub use client::SlcanClient;
-pub use line::carries;
 pub use server::SlcanServer;
 
 /// Greatest length of a line, bytes: an FD frame with a stamp of 4 digits, and some blanks.

@@ -1,7 +1,7 @@
 //! The adapter's side: this side serves a bus.
 
-use super::line::{carries, read, write};
-use super::{BELL, END, find_end};
+use super::line::{read, write};
+use super::{BELL, END, carries, find_end};
 use crate::{StreamSession, StreamStep, digits};
 use frame::{FrameRef, Nanos};
 

@@ -41,7 +41,7 @@ impl StreamSession for SocketcandServer {
         };
         match (self.state, &*words) {
             (_, [b"echo"]) => answer.extend_from_slice(b"< echo >"),
-            (_, [b"list"]) => return StreamStep::List(used),
+            (ServerState::New, [b"list"]) => return StreamStep::List(used),
             (ServerState::New, [b"open", name]) => {
                 return match str::from_utf8(name) {
                     Ok(name) if is_bus_name(name) => StreamStep::Open(used, name.to_owned()),

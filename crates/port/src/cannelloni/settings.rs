@@ -1,22 +1,21 @@
 //! `kind = "cannelloni"`: a tunnel to cannelloni.
 
-use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{TunnelAddresses, check_tunnel};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostics, KeySpec, TomlTable, read};
+use config::{Diagnostics, TomlTable, read};
 use frame::{Kind, Nanos};
 use net::cannelloni::{CannelloniReader, CannelloniSession, CannelloniWriter, carries};
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-/// The kind of tunnels to cannelloni.
-#[derive(Clone, Copy, Debug)]
-pub struct CannelloniPorts;
-
-const KEYWORD: &str = "cannelloni";
+port_kind! {
+    /// The kind of tunnels to cannelloni.
+    CannelloniPorts = "cannelloni", CannelloniKeys::key_specs(),
+        |_, table, found| CannelloniSettings::parse(table, found);
+}
 
 /// Values of `transport`, each with whether it is TCP.
 const TRANSPORTS: [(&str, bool); 2] = [("udp", false), ("tcp", true)];
@@ -61,25 +60,6 @@ pub struct CannelloniSettings {
     pack: Nanos,
     clients: u32,
     queue: u32,
-}
-
-impl PortKind for CannelloniPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(CannelloniKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(CannelloniSettings::parse(table, found))
-    }
 }
 
 impl CannelloniSettings {

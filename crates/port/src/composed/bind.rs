@@ -1,17 +1,14 @@
 //! The messages and signals of the databases that the keys name.
 
 use super::consistency::{SetSignal, check_set, warn_of_unset};
-use super::halves;
 use super::lookup::{bits, counter_of, find_message, find_signal, header, presence};
 use super::rules::{
-    ComposedMessage, InputMessage, InputSignal, MessageComposer, SendTiming, SignalAssignment,
+    ComposedMessage, InputMessage, InputSignal, SendTiming, SignalAssignment,
     SilenceRule, SilentValue, SourceIndex,
 };
-use super::spec::{FallbackSpec, KEYWORD, MakeSpec, SignalSpec, SourceSpec, UnboundSettings};
-use crate::kind::{DatabasesByName, FramePassage, PortSettings};
-use crate::{Halves, PortError, PortOpener};
+use super::spec::{FallbackSpec, MakeSpec, SignalSpec, SourceSpec, UnboundSettings};
+use crate::kind::DatabasesByName;
 use config::{Diagnostic, Diagnostics, SpannedValue, did_you_mean};
-use frame::{CanId, Kind, Nanos};
 use signals::{
     BitMeaning, FieldSource, LinearMap, MessageDatabase, MessageDefinition, OutOfRange,
     RangePolicy, SignalDefinition, UnitRelation,
@@ -24,73 +21,6 @@ pub struct ComposedSettings {
     pub inputs: Vec<InputMessage>,
     /// The messages that are made.
     pub messages: Vec<ComposedMessage>,
-}
-
-impl PortSettings for ComposedSettings {
-    fn kind(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn describe(&self) -> String {
-        let made = self.messages.iter().map(|message| {
-            let timing = message.timing;
-            let mut when = Vec::new();
-            when.extend(
-                timing
-                    .cycle
-                    .map(|cycle| format!("every {} ms", milliseconds(cycle))),
-            );
-            when.extend(timing.on_change.then(|| "on change".to_owned()));
-            when.extend(timing.answers_remote.then(|| "on request".to_owned()));
-            let id = message.header.id();
-            format!("\n  makes {} ({id}) {}", message.name, when.join(" and "))
-        });
-        let read: Vec<&str> = self
-            .inputs
-            .iter()
-            .map(|input| input.name.as_str())
-            .collect();
-        let read = match read.as_slice() {
-            [] => String::new(),
-            names => format!(" from {}", names.join(", ")),
-        };
-        format!("messages of this gateway{read}{}", made.collect::<String>())
-    }
-
-    fn passes(&self, kind: Kind) -> FramePassage {
-        let mut made = self.messages.iter();
-        match kind {
-            Kind::Xl => FramePassage::No,
-            Kind::Fd if !made.any(|message| message.header.kind() == Kind::Fd) => {
-                FramePassage::Open
-            }
-            Kind::Classic | Kind::Fd => FramePassage::Yes,
-        }
-    }
-
-    fn made_ids(&self) -> Option<Vec<CanId>> {
-        let messages = self.messages.iter();
-        Some(messages.map(|message| message.header.id()).collect())
-    }
-
-    fn open(&self, port: &str, _opener: &mut PortOpener) -> Result<Halves, PortError> {
-        let (inputs, messages) = (self.inputs.clone(), self.messages.clone());
-        // The composer starts with the first call, which has the time. What it would refuse then is
-        // refused here.
-        match MessageComposer::new(inputs.clone(), messages.clone(), 0) {
-            Ok(_) => Ok(halves::halves(inputs, messages)),
-            Err(error) => Err(PortError {
-                port: port.to_owned(),
-                what: error.to_string(),
-                source: None,
-            }),
-        }
-    }
-}
-
-/// Returns a time in milliseconds, with as many places as needed.
-fn milliseconds(time: Nanos) -> f64 {
-    time as f64 / 1e6
 }
 
 /// Finds the messages and signals of the settings; `None` if there are mistakes.

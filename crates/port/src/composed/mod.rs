@@ -8,6 +8,7 @@
 mod bind;
 mod consistency;
 mod halves;
+mod kind;
 mod lookup;
 pub mod rules;
 mod settings;
@@ -17,4 +18,4 @@ mod spec;
 mod tests;
 
 pub use bind::ComposedSettings;
-pub use settings::ComposedPorts;
+pub use kind::ComposedPorts;

@@ -1,19 +1,11 @@
 //! The keys of the port.
 
-use super::bind;
 use super::spec::{
-    FallbackSpec, KEYWORD, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec,
+    FallbackSpec, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec,
 };
-use crate::kind::{DatabasesByName, FramePassage, PortKind, PortSettings};
-use crate::{Halves, PortError, PortOpener};
 use config::read::{self, by, later};
 use config::{Diagnostics, KeySpec, SpannedValue, TomlTable, TomlValue, ValueShape};
-use frame::{Kind, Nanos};
-use std::sync::Arc;
-
-/// The kind of ports that make messages.
-#[derive(Clone, Copy, Debug)]
-pub struct ComposedPorts;
+use frame::Nanos;
 
 config::settings! {
     /// The keys of a port that makes messages.
@@ -103,41 +95,6 @@ fn text(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedValue<S
 
 fn duration(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedValue<Nanos>> {
     value.duration(found)
-}
-
-impl PortKind for ComposedPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(PortKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        let keys = PortKeys::read(table, found);
-        let database = table.string("database", found);
-        if database.is_none() && !table.has("database") {
-            let hint = "add `database = \"NAME\"`, the name of a table [databases.NAME]";
-            table.missing("database", hint, found);
-        }
-        let makes = keys
-            .make
-            .and_then(|value| value.table("`make`", found))
-            .map(|table| table.all())
-            .unwrap_or_default();
-        let makes = makes.into_iter();
-        let makes = makes.filter_map(|(name, value)| make(&name, &value, found));
-        Arc::new(UnboundSettings {
-            makes: makes.collect(),
-            database: database.map(|name| name.map(ToOwned::to_owned)),
-        })
-    }
 }
 
 fn make(
@@ -259,33 +216,29 @@ fn value_spec(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedV
     }
 }
 
-impl PortSettings for UnboundSettings {
-    fn kind(&self) -> &'static str {
-        KEYWORD
-    }
+/// Returns the keys of the port, apart from `database`.
+pub(super) fn keys() -> Vec<KeySpec> {
+    PortKeys::key_specs()
+}
 
-    fn describe(&self) -> String {
-        "messages made from signals".to_owned()
-    }
-
-    fn bind(
-        &self,
-        databases: &DatabasesByName<'_>,
-        found: &mut Diagnostics,
-    ) -> Option<Arc<dyn PortSettings>> {
-        let bound = bind::bind(self, databases, found)?;
-        Some(Arc::new(bound))
-    }
-
-    fn passes(&self, kind: Kind) -> FramePassage {
-        FramePassage::by_data_phase(kind, true)
-    }
-
-    fn open(&self, port: &str, _opener: &mut PortOpener) -> Result<Halves, PortError> {
-        Err(PortError {
-            port: port.to_owned(),
-            what: "its messages are not known: the databases were not read".to_owned(),
-            source: None,
-        })
+impl UnboundSettings {
+    pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
+        let keys = PortKeys::read(table, found);
+        let database = table.string("database", found);
+        if database.is_none() && !table.has("database") {
+            let hint = "add `database = \"NAME\"`, the name of a table [databases.NAME]";
+            table.missing("database", hint, found);
+        }
+        let makes = keys
+            .make
+            .and_then(|value| value.table("`make`", found))
+            .map(|table| table.all())
+            .unwrap_or_default();
+        let makes = makes.into_iter();
+        let makes = makes.filter_map(|(name, value)| make(&name, &value, found));
+        Self {
+            makes: makes.collect(),
+            database: database.map(|name| name.map(ToOwned::to_owned)),
+        }
     }
 }

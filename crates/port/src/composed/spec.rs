@@ -4,9 +4,6 @@ use config::SpannedValue;
 use frame::Nanos;
 use signals::Decimal;
 
-/// The value of `kind`.
-pub(super) const KEYWORD: &str = "messages";
-
 /// A value of a signal as the file has it.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum ValueSpec {

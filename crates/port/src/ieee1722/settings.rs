@@ -1,21 +1,20 @@
 //! `kind = "ieee1722"`: a stream of ACF messages over UDP.
 
-use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{TunnelAddresses, check_tunnel};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape, read};
+use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos};
 use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PORT};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 
-/// The kind of streams by IEEE 1722.
-#[derive(Clone, Copy, Debug)]
-pub struct AvtpPorts;
-
-const KEYWORD: &str = "ieee1722";
+port_kind! {
+    /// The kind of streams by IEEE 1722.
+    AvtpPorts = "ieee1722", AvtpKeys::key_specs(),
+        |_, table, found| AvtpSettings::parse(table, found);
+}
 
 /// Values of `version`.
 const VERSIONS: [(i64, MessageVersion); 2] = [(1, MessageVersion::V1), (2, MessageVersion::V2)];
@@ -88,28 +87,15 @@ pub struct AvtpSettings {
     pack: Nanos,
 }
 
-impl PortKind for AvtpPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(AvtpKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
+impl AvtpSettings {
+    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         let keys = AvtpKeys::read(table, found);
         if keys.bus > keys.version.last_bus() {
             let hint = "add `version = 2`, if the other side has it, or use 0 to 31";
             table.wrong("bus", "version 1 has 32 buses", hint, found);
         }
         check_tunnel(table, keys.pack, found);
-        Arc::new(AvtpSettings {
+        Self {
             addresses: TunnelAddresses {
                 listen: Some(keys.listen),
                 connect: keys.connect,
@@ -120,7 +106,7 @@ impl PortKind for AvtpPorts {
             version: keys.version,
             brief: keys.brief,
             pack: keys.pack,
-        })
+        }
     }
 }
 

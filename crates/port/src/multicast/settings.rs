@@ -1,10 +1,10 @@
 //! `kind = "multicast"`: a group of python-can.
 
-use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{ArrivalRules, DatagramPort};
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape, read};
+use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::Kind;
 use net::multicast::{GROUP_V4, MulticastReader, MulticastWriter, PORT};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
@@ -12,11 +12,11 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::sync::Arc;
 
-/// The kind of ports in a group of python-can.
-#[derive(Clone, Copy, Debug)]
-pub struct MulticastPorts;
-
-const KEYWORD: &str = "multicast";
+port_kind! {
+    /// The kind of ports in a group of python-can.
+    MulticastPorts = "multicast", MulticastKeys::key_specs(),
+        |_, table, found| MulticastSettings::parse(table, found);
+}
 
 config::settings! {
     /// The keys of a port in a group of python-can.
@@ -65,21 +65,8 @@ pub struct MulticastSettings {
     allow: Option<Vec<AddressRange>>,
 }
 
-impl PortKind for MulticastPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(MulticastKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
+impl MulticastSettings {
+    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         let keys = MulticastKeys::read(table, found);
         if keys.hops > 0 && keys.allow.is_none() {
             let message =
@@ -88,17 +75,15 @@ impl PortKind for MulticastPorts {
                 "list the senders in `allow`, or leave out `hops`: then it is this machine only";
             found.push(Diagnostic::warning(table.value_span("hops"), message).hint(hint));
         }
-        Arc::new(MulticastSettings {
+        Self {
             group: keys.group,
             port: keys.port,
             hops: keys.hops,
             interface: keys.interface,
             allow: keys.allow,
-        })
+        }
     }
-}
 
-impl MulticastSettings {
     /// Returns the socket that receives and the one that sends.
     fn sockets(&self) -> io::Result<(UdpSocket, UdpSocket)> {
         let index = |socket: &UdpSocket| match &self.interface {

@@ -1,21 +1,20 @@
 //! `kind = "slcan"`: text lines over TCP.
 
-use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortKind, PortSettings};
+use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostics, KeySpec, TomlTable, read};
+use config::{Diagnostics, TomlTable, read};
 use frame::Kind;
 use net::slcan::{BIT_RATES, SlcanClient, SlcanServer, carries};
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-/// The kind of ports with slcan over TCP.
-#[derive(Clone, Copy, Debug)]
-pub struct SlcanPorts;
-
-const KEYWORD: &str = "slcan";
+port_kind! {
+    /// The kind of ports with slcan over TCP.
+    SlcanPorts = "slcan", SlcanKeys::key_specs(),
+        |_, table, found| SlcanSettings::parse(table, found);
+}
 
 config::settings! {
     /// The keys of a port with slcan over TCP.
@@ -52,25 +51,6 @@ pub struct SlcanSettings {
     clients: u32,
     bitrate: Option<u32>,
     queue: u32,
-}
-
-impl PortKind for SlcanPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(SlcanKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        _port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(SlcanSettings::parse(table, found))
-    }
 }
 
 impl SlcanSettings {

@@ -1,23 +1,48 @@
 //! `kind = "socketcand"`: text elements over TCP.
 
 use crate::kind::{
-    ExclusiveResource, FramePassage, PeerLimits, PlacedPort, PortKind, PortSettings,
+    ExclusiveResource, FramePassage, PeerLimits, PlacedPort, PortSettings, port_kind,
 };
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
 use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape, read};
+use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{FrameRef, Kind, Nanos};
 use net::socketcand::{SocketcandClient, SocketcandServer, carries, is_bus_name};
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-/// The kind of ports with socketcand's protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct SocketcandPorts;
+port_kind! {
+    /// The kind of ports with socketcand's protocol.
+    SocketcandPorts = "socketcand", SocketcandKeys::key_specs(), SocketcandSettings::parse;
 
-const KEYWORD: &str = "socketcand";
+    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
+        let of = |port: &PlacedPort<'_>| {
+            let settings = port.settings.downcast_ref::<SocketcandSettings>()?;
+            let listen = settings.listen?;
+            Some((
+                listen,
+                (settings.allow.clone(), settings.clients, settings.beacon),
+            ))
+        };
+        for (at, port) in ports.iter().enumerate() {
+            let Some((listen, own)) = of(port) else {
+                continue;
+            };
+            let differs = |other: &&PlacedPort<'_>| {
+                of(other).is_some_and(|(address, theirs)| address == listen && theirs != own)
+            };
+            if let Some(other) = ports[..at].iter().find(differs) {
+                let message = format!(
+                    "ports `{}` and `{}` share the listener at {listen}, and differ in `allow`, `clients` or `beacon`",
+                    other.name, port.name
+                );
+                let hint = "give both the same values, or different addresses";
+                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
+            }
+        }
+    }
+}
 
 /// Time between the last answer to a client and its first frame, ns. python-can reads the answer
 /// together with what follows it, and fails: of 40 connections under load, none failed with this
@@ -80,52 +105,6 @@ pub struct SocketcandSettings {
     clients: u32,
     beacon: Option<SocketAddr>,
     queue: u32,
-}
-
-impl PortKind for SocketcandPorts {
-    fn keyword(&self) -> &'static str {
-        KEYWORD
-    }
-
-    fn keys(&self) -> Option<Vec<KeySpec>> {
-        Some(SocketcandKeys::key_specs())
-    }
-
-    fn parse(
-        &self,
-        port: &str,
-        table: &mut TomlTable<'_>,
-        found: &mut Diagnostics,
-    ) -> Arc<dyn PortSettings> {
-        Arc::new(SocketcandSettings::parse(port, table, found))
-    }
-
-    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
-        let of = |port: &PlacedPort<'_>| {
-            let settings = port.settings.downcast_ref::<SocketcandSettings>()?;
-            let listen = settings.listen?;
-            Some((
-                listen,
-                (settings.allow.clone(), settings.clients, settings.beacon),
-            ))
-        };
-        for (at, port) in ports.iter().enumerate() {
-            let Some((listen, own)) = of(port) else {
-                continue;
-            };
-            let differs = |other: &&PlacedPort<'_>| {
-                of(other).is_some_and(|(address, theirs)| address == listen && theirs != own)
-            };
-            if let Some(other) = ports[..at].iter().find(differs) {
-                let message = format!(
-                    "ports `{}` and `{}` share the listener at {listen}, and differ in `allow`, `clients` or `beacon`",
-                    other.name, port.name
-                );
-                let hint = "give both the same values, or different addresses";
-                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
-            }
-        }
-    }
 }
 
 impl SocketcandSettings {

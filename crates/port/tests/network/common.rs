@@ -12,6 +12,14 @@ pub(crate) const MS: Nanos = 1_000_000;
 /// Longest time for something to cross the loopback interface.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// The key of a tunnel over TCP.
+pub(crate) const TCP: &str = "transport = 'tcp'";
+
+/// Returns a port of this kind that clients connect to.
+pub(crate) fn server(kind: &str, listen: SocketAddr, more: &str) -> String {
+    format!("[ports.can0]\nkind = '{kind}'\nlisten = '{listen}'\n{more}")
+}
+
 /// Returns the frame in cansend's grammar.
 pub(crate) fn frame(text: &str) -> Frame {
     text.parse().unwrap()
@@ -104,18 +112,19 @@ impl TestPort {
 
     /// Lets the port receive and write whatever it can at once.
     pub(crate) fn step(&mut self, now: Nanos) {
-        let received = &mut self.received;
-        loop {
-            let report = self.halves.0.receive(now, 64, &mut |frame| {
-                received.push(Frame::from_view(frame.frame).unwrap());
-            });
-            let report = report.unwrap();
-            assert!(report.frames <= 64);
-            if !report.more {
-                break;
-            }
-        }
+        while self.receive_once(now) {}
         self.flush(now);
+    }
+
+    /// Lets the port receive once; returns whether it has more to do at once.
+    pub(crate) fn receive_once(&mut self, now: Nanos) -> bool {
+        let received = &mut self.received;
+        let report = self.halves.0.receive(now, 64, &mut |frame| {
+            received.push(Frame::from_view(frame.frame).unwrap());
+        });
+        let report = report.unwrap();
+        assert!(report.frames <= 64);
+        report.more
     }
 
     /// Steps until the condition holds.

@@ -190,6 +190,49 @@ fn frames_that_leave_together_or_within_a_time_share_a_datagram() {
     assert_eq!(port.tx().held, 0);
 }
 
+/// A source that sends only as many frames as there is room for does not wait for the end of the
+/// time in which frames share a datagram.
+#[test]
+fn a_frame_has_room_behind_a_datagram_that_is_full() {
+    for kind in [
+        "kind = 'cannelloni'",
+        "kind = 'ieee1722'",
+        "kind = 'ieee1722'\nversion = 2",
+    ] {
+        let (peer, address) = udp();
+        let listen = free_udp();
+        let table = format!(
+            "[ports.p]\n{kind}\nlisten = '{listen}'\nconnect = '{address}'\npack = '100ms'"
+        );
+        let mut port = TestPort::open(&table);
+        for number in 0..500 {
+            assert!(port.room() > 0, "{kind} {number}");
+            assert!(port.send(&numbered(number), 0));
+            port.flush(0);
+        }
+        let tx = port.tx();
+        assert!(tx.sent > 0 && tx.held > 1, "{kind} {tx:?}");
+        port.flush(100 * MS);
+        assert_eq!((port.tx().sent, port.tx().held), (500, 0), "{kind}");
+        let mut buffer = [0; 2048];
+        assert!(peer.recv(&mut buffer).unwrap() > 1400, "{kind}");
+    }
+}
+
+/// A sender that begins anew has another datagram with a number that is known.
+#[test]
+fn a_sender_that_begins_anew_is_counted() {
+    let (peer, address) = udp();
+    let there = free_udp();
+    let mut port = TestPort::open(&tunnel(there, address, ""));
+    for data in [1, 2, 3] {
+        peer.send_to(&[2, 0, 9, 0, 1, 0, 0, 1, 0x23, 1, data], there)
+            .unwrap();
+    }
+    port.until(0, |port| port.received.len() == 3);
+    assert_eq!(port.rx().reopened, 2);
+}
+
 #[test]
 fn a_remote_frame_and_every_kind_cross_a_tunnel_by_ipv6() {
     let probe = std::net::UdpSocket::bind("[::1]:0");

@@ -4,6 +4,7 @@
 //! what crosses the loopback interface is awaited.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod arrival;
 mod common;
 mod datagrams;
 mod streams;

@@ -1,18 +1,12 @@
 //! Ports over TCP.
 
-use crate::common::{MS, TestPeer, TestPort, frame, free_tcp, udp, until};
+use crate::common::{MS, TCP, TestPeer, TestPort, frame, free_tcp, server, udp, until};
 use frame::{CanId, Frame};
 use std::net::{SocketAddr, TcpListener};
-
-fn server(kind: &str, listen: SocketAddr, more: &str) -> String {
-    format!("[ports.can0]\nkind = '{kind}'\nlisten = '{listen}'\n{more}")
-}
 
 fn client(kind: &str, connect: SocketAddr, more: &str) -> String {
     format!("[ports.can0]\nkind = '{kind}'\nconnect = '{connect}'\n{more}")
 }
-
-const TCP: &str = "transport = 'tcp'";
 
 /// Time after which a client of socketcand gets frames.
 const SETTLED: u64 = 60 * MS;
@@ -306,37 +300,6 @@ fn garbage_is_counted() {
         "{}",
         port.remarks()
     );
-}
-
-/// A client that sends without end and never reads its answers gets no more of them, and its frames
-/// pass.
-#[test]
-fn answers_that_a_client_does_not_read_have_a_limit() {
-    let address = free_tcp();
-    let mut port = TestPort::open(&server("slcan", address, ""));
-    let mut client = TestPeer::connect(address);
-    client.write(b"O\r");
-    let lines = b"t1230\r".repeat(1000);
-    let mut sent = 0;
-    while sent < 300 {
-        match std::io::Write::write(&mut client.stream, &lines) {
-            Ok(written) if written == lines.len() => sent += 1,
-            Ok(written) => {
-                // The rest of the lines follows when the port has read.
-                let mut rest = &lines[written..];
-                until(|| {
-                    port.step(0);
-                    let more = std::io::Write::write(&mut client.stream, rest).unwrap_or(0);
-                    rest = &rest[more..];
-                    rest.is_empty()
-                });
-                sent += 1;
-            }
-            Err(_) => port.step(0),
-        }
-    }
-    port.until(0, |port| port.received.len() == 300_000);
-    assert!(port.is_up());
 }
 
 #[test]

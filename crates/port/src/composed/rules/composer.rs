@@ -117,6 +117,7 @@ impl MessageComposer {
                     message.update(&self.sources, now, &mut self.counters);
                 }
             }
+            self.sources.settle(at);
         }
         self.counters.read += u64::from(is_read);
         is_read
@@ -210,14 +211,10 @@ impl MessageState {
         counters: &mut ComposerCounters,
         take: &mut dyn FnMut(FrameRef<'_>),
     ) -> bool {
-        if self.timer.due().is_none_or(|due| now < due) || !self.timer.may_send(now) {
+        if self.timer.due().is_none_or(|due| now < due) {
             return false;
         }
-        let cycles = self.timer.take_cycles(now);
-        counters.skipped += cycles.saturating_sub(1);
-        if cycles == 0 && !self.timer.is_waiting() {
-            return false;
-        }
+        counters.skipped += self.timer.take_cycles(now).saturating_sub(1);
         if self.is_stopped {
             // The change or the request is lost with the frame: after the silence, the frame would
             // have other values.

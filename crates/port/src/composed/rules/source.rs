@@ -10,6 +10,8 @@ pub(crate) struct LastValue {
     pub(crate) raw: Option<i128>,
     /// The time of the last value, or of the start.
     pub(crate) at: Nanos,
+    /// The messages that have the signal have not all got the value yet.
+    pub(crate) is_new: bool,
 }
 
 /// The last values of all signals that are read.
@@ -25,6 +27,7 @@ impl SourceValues {
         let missing = LastValue {
             raw: None,
             at: start,
+            is_new: false,
         };
         let values = inputs.iter();
         let values = values.map(|input| input.signals.iter().map(|_| missing).collect());
@@ -62,9 +65,17 @@ impl SourceValues {
             *value = LastValue {
                 raw: Some(raw),
                 at: now,
+                is_new: true,
             };
         }
         absent
+    }
+
+    /// Notes that all messages have got the values of a frame.
+    pub(crate) fn settle(&mut self, message: usize) {
+        for value in self.values.get_mut(message).into_iter().flatten() {
+            value.is_new = false;
+        }
     }
 
     /// Returns the last value of a source.
@@ -126,7 +137,7 @@ impl SourceValues {
                     assignment.to.write(payload, bits);
                 }
                 // A value is counted once, when it comes.
-                None => written.is_out_of_range = value.is_some_and(|value| value.at == now),
+                None => written.is_out_of_range = value.is_some_and(|value| value.is_new),
             }
         }
         written

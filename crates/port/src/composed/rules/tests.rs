@@ -270,6 +270,19 @@ fn a_value_that_the_signal_cannot_have_is_never_wrapped() {
     assert_eq!(made(OutOfRange::Drop), (5, 1));
 }
 
+/// Frames of one step have the same time. Each value counts once, whatever comes after it.
+#[test]
+fn a_value_that_is_not_taken_counts_once_among_frames_of_one_time() {
+    let mut narrow = copy(0, 0, None);
+    narrow.to = field(0, 4);
+    narrow.range = RangePolicy::of_field(&narrow.to, BitMeaning::Unsigned, OutOfRange::Drop);
+    let mut bench = Bench::new(message(cyclic(MS), vec![narrow, copy(1, 1, None)]));
+    for (id, byte) in [(0x100, 20), (0x200, 1), (0x200, 2), (0x100, 30), (0x200, 3)] {
+        bench.take(id, byte);
+    }
+    assert_eq!(bench.composer.counters().out_of_range, 2);
+}
+
 #[test]
 fn times_that_passed_are_counted_and_not_sent_in_a_burst() {
     let mut composer =

@@ -76,11 +76,6 @@ impl MessageTimer {
         passed
     }
 
-    /// Returns whether the least distance allows a frame.
-    pub(crate) fn may_send(&self, now: Nanos) -> bool {
-        now >= self.earliest()
-    }
-
     /// Notes a frame.
     pub(crate) fn note_sent(&mut self, now: Nanos) {
         self.last_sent = Some(now);

@@ -1,5 +1,6 @@
 //! Ports over UDP: the protocol is a reader and a writer of datagrams.
 
+mod place;
 mod receive;
 mod transmit;
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]

@@ -1,6 +1,7 @@
 //! The receiving half.
 
 use super::ArrivalRules;
+use super::place::{SenderPlace, SenderPlaces};
 use crate::network::address::is_allowed;
 use crate::network::remarks::LatestRemarks;
 use crate::{
@@ -8,9 +9,9 @@ use crate::{
     StampSource,
 };
 use frame::Nanos;
-use net::{Arrival, DatagramReader, SequenceCounters, SequenceWindow};
+use net::{DatagramReader, SequenceCounters, SequenceWindow};
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 
@@ -40,26 +41,7 @@ pub(super) struct DatagramReceive {
     before: SequenceCounters,
     counters: RxCounters,
     remarks: LatestRemarks,
-    local: LocalAddresses,
-}
-
-/// The addresses of senders, each with whether it is of this machine.
-#[derive(Default)]
-struct LocalAddresses(Vec<(IpAddr, bool)>);
-
-impl LocalAddresses {
-    fn contains(&mut self, address: IpAddr) -> bool {
-        if let Some((_, local)) = self.0.iter().find(|(known, _)| *known == address) {
-            return *local;
-        }
-        // The system lets a socket have only addresses of this machine.
-        let local = UdpSocket::bind((address, 0)).is_ok();
-        if self.0.len() == MAX_SENDERS {
-            self.0.remove(0);
-        }
-        self.0.push((address, local));
-        local
-    }
+    places: SenderPlaces,
 }
 
 impl DatagramReceive {
@@ -79,43 +61,41 @@ impl DatagramReceive {
             before: SequenceCounters::default(),
             counters: RxCounters::default(),
             remarks: LatestRemarks::default(),
-            local: LocalAddresses::default(),
+            places: SenderPlaces::default(),
         }
+    }
+
+    /// Counts a datagram of a sender that is not allowed; returns false.
+    fn deny(&mut self, from: SocketAddr, why: &str) -> bool {
+        self.counters.denied += 1;
+        let sender = from.ip();
+        self.remarks
+            .push(format!("datagrams from {sender} are refused: {why}"));
+        false
     }
 
     /// Decides on a datagram of this length in the buffer; returns whether its frames are taken.
     fn accept(&mut self, len: usize, from: SocketAddr, now: Nanos) -> bool {
-        if self.rules.own == Some(from.port()) && self.local.contains(from.ip()) {
+        // A datagram of this port's own that comes back would go round for ever.
+        if self.rules.own == Some(from.port()) && self.places.find(from) != SenderPlace::Elsewhere {
             return false;
         }
-        if self.rules.local_only && !self.local.contains(from.ip()) {
-            self.counters.denied += 1;
-            let remark = format!(
-                "datagrams from {} are refused: it is another machine",
-                from.ip()
-            );
-            self.remarks.push(remark);
-            return false;
+        if self.rules.local_only {
+            match self.places.find(from) {
+                SenderPlace::Here => {}
+                SenderPlace::Elsewhere => return self.deny(from, "it is another machine"),
+                SenderPlace::Unknown => return self.deny(from, "it may be another machine"),
+            }
         }
         if !is_allowed(self.rules.allow.as_deref(), from.ip()) {
-            self.counters.denied += 1;
-            let remark = format!(
-                "datagrams from {} are refused: it is not in `allow`",
-                from.ip()
-            );
-            self.remarks.push(remark);
-            return false;
+            return self.deny(from, "it is not in `allow`");
         }
         let datagram = &self.buffer[..len];
         match self.reader.check(datagram) {
             Ok(None) => true,
             Ok(Some(sequence)) => {
                 let window = window(&mut self.senders, &mut self.before, from, now);
-                let arrival = window.arrive(sequence, datagram, now);
-                if arrival == Arrival::Restart {
-                    self.counters.reopened += 1;
-                }
-                arrival.is_taken()
+                window.arrive(sequence, datagram, now).is_taken()
             }
             Err(fault) => {
                 self.counters.malformed += 1;
@@ -234,6 +214,7 @@ impl Receive for DatagramReceive {
             missing: all.missing,
             repeated: all.duplicates,
             overtaken: all.overtaken,
+            reopened: all.restarts,
             ..self.counters
         }
     }

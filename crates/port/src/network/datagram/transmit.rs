@@ -13,22 +13,40 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 
-/// The room for a datagram, bytes: what an Ethernet frame holds, and more than any writer needs.
-const ROOM: usize = 2048;
+/// The room for a datagram, bytes. The longest one has a CAN XL frame in an ACF message: 16 bytes,
+/// and up to 2047 bytes of messages.
+const ROOM: usize = 2304;
 
+/// A datagram and the number of frames in it.
+struct FrameDatagram {
+    bytes: Vec<u8>,
+    frames: u64,
+    /// Time of its first frame.
+    since: Nanos,
+}
+
+impl FrameDatagram {
+    fn new() -> Self {
+        Self {
+            bytes: Vec::with_capacity(ROOM),
+            frames: 0,
+            since: 0,
+        }
+    }
+}
+
+/// The transmitting half. A frame that does not fit into the open datagram completes it and begins
+/// another one, so there is room for a frame as long as no complete datagram waits.
 pub(super) struct DatagramTransmit {
     socket: Arc<UdpSocket>,
     to: SocketAddr,
     writer: Box<dyn DatagramWriter>,
     pack: Nanos,
     epoch: Nanos,
-    /// The datagram that is being written, and the number of frames in it.
-    out: Vec<u8>,
-    frames: u64,
-    /// Time of its first frame.
-    since: Nanos,
-    /// The datagram is complete, and the socket had no room for it.
-    blocked: bool,
+    /// The datagram that is being written.
+    open: FrameDatagram,
+    /// A complete datagram that the socket had no room for; empty if there is none.
+    complete: FrameDatagram,
     counters: TxCounters,
     remarks: LatestRemarks,
 }
@@ -47,43 +65,52 @@ impl DatagramTransmit {
             writer,
             pack,
             epoch,
-            out: Vec::with_capacity(ROOM),
-            frames: 0,
-            since: 0,
-            blocked: false,
+            open: FrameDatagram::new(),
+            complete: FrameDatagram::new(),
             counters: TxCounters::default(),
             remarks: LatestRemarks::default(),
         }
     }
 
-    /// Sends the datagram, if there is one and the socket has room.
+    /// Completes the open datagram and sends it. No other complete one waits.
+    fn finish(&mut self) {
+        self.writer.finish(&mut self.open.bytes);
+        std::mem::swap(&mut self.open, &mut self.complete);
+        self.send();
+    }
+
+    /// Sends the complete datagram, if there is one and the socket has room.
     fn send(&mut self) {
-        if self.frames == 0 {
+        if !self.is_blocked() {
             return;
         }
-        if !self.blocked {
-            self.writer.finish(&mut self.out);
-        }
-        match self.socket.send_to(&self.out, self.to) {
-            Ok(_) => self.counters.sent += self.frames,
+        match self.socket.send_to(&self.complete.bytes, self.to) {
+            Ok(_) => self.counters.sent += self.complete.frames,
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.blocked = true;
                 self.counters.stalled += 1;
                 return;
             }
             Err(error) => {
-                self.counters.lost += self.frames;
+                self.counters.lost += self.complete.frames;
                 self.remarks
                     .push(format!("{} cannot be reached: {error}", self.to));
             }
         }
-        self.blocked = false;
-        self.out.clear();
-        self.frames = 0;
+        self.complete.bytes.clear();
+        self.complete.frames = 0;
+    }
+
+    /// Returns whether a complete datagram waits for room in the socket.
+    const fn is_blocked(&self) -> bool {
+        self.complete.frames > 0
     }
 
     fn is_due(&self, now: Nanos) -> bool {
-        self.blocked || self.pack == 0 || now >= self.since.saturating_add(self.pack)
+        self.pack == 0 || now >= self.open.since.saturating_add(self.pack)
+    }
+
+    fn held(&self) -> u64 {
+        self.open.frames + self.complete.frames
     }
 }
 
@@ -96,59 +123,57 @@ impl Transmit for DatagramTransmit {
         if !self.writer.carries(&outgoing.frame) {
             return Err(TransmitRefusal::Unsupported);
         }
-        if self.blocked {
-            self.send();
-            if self.blocked {
-                return Err(TransmitRefusal::Full);
-            }
+        self.send();
+        if self.is_blocked() {
+            return Err(TransmitRefusal::Full);
         }
         let unix = unix_time(&outgoing, now, self.epoch);
-        let mut pushed = self.writer.push(&outgoing.frame, unix, &mut self.out);
+        let frame = &outgoing.frame;
+        let mut pushed = self.writer.push(frame, unix, &mut self.open.bytes);
         if pushed == Err(NotWritten::Full) {
-            self.send();
-            if self.blocked {
-                return Err(TransmitRefusal::Full);
-            }
-            pushed = self.writer.push(&outgoing.frame, unix, &mut self.out);
+            self.finish();
+            pushed = self.writer.push(frame, unix, &mut self.open.bytes);
         }
         if pushed.is_err() {
             return Err(TransmitRefusal::Unsupported);
         }
-        if self.frames == 0 {
-            self.since = now;
+        if self.open.frames == 0 {
+            self.open.since = now;
         }
-        self.frames += 1;
+        self.open.frames += 1;
         self.counters.taken += 1;
         Ok(Accepted)
     }
 
     fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
         let before = self.counters.sent;
-        if self.frames > 0 && self.is_due(now) {
-            self.send();
+        self.send();
+        if !self.is_blocked() && self.open.frames > 0 && self.is_due(now) {
+            self.finish();
         }
         Ok(FlushReport {
             sent: (self.counters.sent - before) as usize,
-            held: self.frames as usize,
+            held: self.held() as usize,
         })
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        (self.frames > 0 && !self.blocked).then(|| self.since.saturating_add(self.pack))
+        let waits = self.open.frames > 0 && !self.is_blocked();
+        waits.then(|| self.open.since.saturating_add(self.pack))
     }
 
     fn counters(&self) -> TxCounters {
         TxCounters {
-            held: self.frames,
+            held: self.held(),
             ..self.counters
         }
     }
 
     fn room(&self) -> usize {
-        if self.blocked {
+        if self.is_blocked() {
             return 0;
         }
-        self.writer.room(&self.out)
+        self.writer.room(&self.open.bytes).max(1)
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -159,9 +184,9 @@ impl Transmit for DatagramTransmit {
 impl PollTransmit for DatagramTransmit {
     fn wait(&self) -> PortWait {
         PortWait {
-            fd: self.blocked.then(|| self.socket.as_raw_fd()),
+            fd: self.is_blocked().then(|| self.socket.as_raw_fd()),
             readable: false,
-            writable: self.blocked,
+            writable: self.is_blocked(),
         }
     }
 }

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// shorter.
 const INPUT: usize = 4096;
 
-/// Room for answers of the session. A peer that does not read its answers does not get more.
+/// Maximum length of the answers of a session that wait, without the last one. A peer that does not
+/// read its answers does not get more.
 const ANSWERS: usize = 4096;
 
 /// Room in the socket for bytes that the peer has not acknowledged. The system doubles it. A peer
@@ -37,6 +38,8 @@ pub(super) struct Conversation {
     /// Bytes that have arrived; those before `used` are used.
     input: Vec<u8>,
     used: usize,
+    /// The bytes after `used` are not a whole unit.
+    drained: bool,
     /// More bytes may be in the socket.
     pub(super) readable: bool,
     answers: Vec<u8>,
@@ -100,6 +103,7 @@ impl Conversation {
             connected,
             input: Vec::with_capacity(INPUT),
             used: 0,
+            drained: true,
             readable: true,
             answers,
             queue: VecDeque::new(),
@@ -133,14 +137,21 @@ impl Conversation {
         std::mem::replace(&mut self.watched, events) != events
     }
 
+    /// Notes that the system has refused to wait for other events: the next call of
+    /// [`Conversation::change_events`] tries again.
+    pub(super) const fn forget_events(&mut self) {
+        self.watched = EventFlags::empty();
+    }
+
     /// Returns whether frames for this peer are taken.
     pub(super) const fn is_open(&self) -> bool {
         self.open_from.is_some()
     }
 
-    /// Returns whether there may be units to read without waiting.
-    pub(super) fn may_have_units(&self) -> bool {
-        self.readable || self.used < self.input.len()
+    /// Returns whether there may be units to read without waiting. The beginning of a unit waits
+    /// for its rest.
+    pub(super) const fn may_have_units(&self) -> bool {
+        self.readable || !self.drained
     }
 
     /// Notes that the socket has room, or that the connection is established.
@@ -193,13 +204,13 @@ impl Conversation {
                         self.used += used;
                         return Next::Unit(step);
                     }
-                    StreamStep::End(StreamEnd::Asked) => return Next::Ended(None),
                     StreamStep::End(StreamEnd::Foreign(what) | StreamEnd::Refused(what)) => {
                         return Next::Ended(Some(what.to_owned()));
                     }
                 }
             }
             if !self.readable {
+                self.drained = true;
                 return Next::Nothing;
             }
             self.input.drain(..self.used);
@@ -211,7 +222,7 @@ impl Conversation {
             match read {
                 Ok(0) if self.input.is_empty() => return Next::Ended(None),
                 Ok(0) => return Next::Ended(Some("within a frame or a command".to_owned())),
-                Ok(_) => {}
+                Ok(_) => self.drained = false,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.readable = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Next::Ended(Some(error.to_string())),
@@ -219,9 +230,18 @@ impl Conversation {
         }
     }
 
-    /// Answers a request for a bus or for the list of buses.
-    pub(super) fn answer(&mut self, answer: impl FnOnce(&mut dyn StreamSession, &mut Vec<u8>)) {
-        answer(&mut *self.session, &mut self.answers);
+    /// Answers a request for a bus or for the list of buses. Returns false, without an answer, if
+    /// the peer has not read those before.
+    #[must_use]
+    pub(super) fn answer(
+        &mut self,
+        answer: impl FnOnce(&mut dyn StreamSession, &mut Vec<u8>),
+    ) -> bool {
+        let fits = self.answers.len() < ANSWERS;
+        if fits {
+            answer(&mut *self.session, &mut self.answers);
+        }
+        fits
     }
 
     /// Queues a frame. The oldest one gives up its place where the queue has `most` frames.

@@ -284,7 +284,13 @@ impl HubState {
                 Next::Unit(StreamStep::List(_)) => {
                     let names: Vec<String> =
                         self.ports.iter().map(|port| port.bus.clone()).collect();
-                    client.answer(|session, out| session.answer_list(&names, out));
+                    // The answers before leave first, as far as the client reads them.
+                    if client.write(&mut FrameStore::new(0), now).is_err() {
+                        return;
+                    }
+                    if !client.answer(|session, out| session.answer_list(&names, out)) {
+                        return self.deny(client.peer, "it does not read its answers");
+                    }
                 }
                 Next::Unit(StreamStep::Malformed(_)) => self.counts.malformed += 1,
                 Next::Unit(_) => {}
@@ -301,7 +307,9 @@ impl HubState {
         };
         let port = self.ports.iter().find(|port| port.bus == bus);
         let shared = port.and_then(|port| port.shared.upgrade());
-        client.answer(|session, out| session.answer_open(shared.is_some(), out));
+        if !client.answer(|session, out| session.answer_open(shared.is_some(), out)) {
+            return self.deny(client.peer, "it does not read its answers");
+        }
         let Some(shared) = shared else {
             let _ = client.write(&mut FrameStore::new(0), now);
             return self.deny(client.peer, &format!("there is no bus `{bus}`"));

@@ -15,6 +15,8 @@ mod halves;
 mod hub;
 mod shared;
 mod store;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use hub::{HubSettings, ListenerHub, Listeners};
 pub(crate) use shared::StreamRules;

@@ -79,7 +79,8 @@ pub(super) struct WorkReport {
 
 impl StreamState {
     fn new(rules: StreamRules, dialer: Option<Dialer>) -> Result<Self, Errno> {
-        let copies = rules.queue + rules.clients * MAX_STAGED;
+        // A frame is stored before the oldest one of a full queue gives up its place.
+        let copies = rules.queue + 1 + rules.clients * MAX_STAGED;
         Ok(Self {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             dialer,
@@ -155,22 +156,20 @@ impl StreamState {
         }
         let count = self.members.len();
         for place in (self.first..count).chain(0..self.first) {
-            self.serve(place, now, budget, batch);
+            report.more |= self.serve(place, now, budget, batch);
         }
         self.first = if count == 0 {
             0
         } else {
             (self.first + 1) % count
         };
-        let left = |member: &Conversation| member.may_have_units();
-        report.more |= self.members.iter().flatten().any(left);
         report
     }
 
-    /// Serves one connection.
-    fn serve(&mut self, place: usize, now: Nanos, budget: usize, batch: &mut Vec<Frame>) {
+    /// Serves one connection. Returns whether it may have more units at once.
+    fn serve(&mut self, place: usize, now: Nanos, budget: usize, batch: &mut Vec<Frame>) -> bool {
         let Some(member) = self.members[place].as_mut() else {
-            return;
+            return false;
         };
         let mut end = member.is_stuck(now).map(|why| Some(why.to_owned()));
         let mut units = budget * UNITS_PER_FRAME;
@@ -187,14 +186,22 @@ impl StreamState {
             member.update_open(self.rules.settle, &mut self.store, now);
         }
         member.update_open(self.rules.settle, &mut self.store, now);
+        let more = member.may_have_units();
         if end.is_none()
+            && !member.blocked
             && let Err(error) = member.write(&mut self.store, now)
         {
             end = Some(Some(error.to_string()));
         }
         match end {
-            Some(why) => self.leave(place, why, now),
-            None => self.watch(place),
+            Some(why) => {
+                self.leave(place, why, now);
+                false
+            }
+            None => {
+                self.watch(place);
+                more
+            }
         }
     }
 
@@ -205,7 +212,9 @@ impl StreamState {
         {
             let data = EventData::new_u64(place as u64);
             // The socket is open and in the set, so this can only lack memory: try again later.
-            let _ = epoll::modify(&self.epoll, member.socket(), data, member.events());
+            if epoll::modify(&self.epoll, member.socket(), data, member.events()).is_err() {
+                member.forget_events();
+            }
         }
     }
 
@@ -233,18 +242,18 @@ impl StreamState {
         if connected || now < dialer.at() {
             return;
         }
-        match dialer.dial(now) {
+        let begun = match dialer.dial(now) {
             Ok(member) => {
                 let peer = member.peer;
-                if let Err(error) = self.join(member) {
-                    self.remarks
-                        .push(format!("{peer} cannot be waited for: {error}"));
-                }
+                let joined = self.join(member);
+                joined.map_err(|error| format!("{peer} cannot be waited for: {error}"))
             }
-            Err((peer, error)) => {
+            Err((peer, error)) => Err(format!("the connection with {peer} ended: {error}")),
+        };
+        if let Err(remark) = begun {
+            self.remarks.push(remark);
+            if let Some(dialer) = &mut self.dialer {
                 dialer.rest(now);
-                self.remarks
-                    .push(format!("the connection with {peer} ended: {error}"));
             }
         }
     }
@@ -358,5 +367,13 @@ impl StreamState {
             ));
         }
         remarks
+    }
+}
+
+#[cfg(test)]
+impl StreamState {
+    /// Makes all connections impossible to wait for.
+    pub(super) fn lose_epoll(&mut self) {
+        self.epoll = std::fs::File::open("/dev/null").unwrap().into();
     }
 }
