@@ -70,6 +70,8 @@ mod message;
 mod quotient;
 mod read;
 mod rescale;
+#[cfg(any(feature = "arxml", feature = "sym"))]
+mod room;
 mod scale;
 mod sending;
 mod signal;

@@ -72,7 +72,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             .entry(pdu.id().get())
             .or_default()
             .push(place.message);
-        if !self.has_room(pdu) {
+        if !self.has_room(pdu, 1, 0) {
             return;
         }
         if place.depth == MAX_DEPTH {
@@ -228,7 +228,9 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     .map_err(|problem| format!("signal {}: {problem}", short_name(i_signal))),
                 Err(problem) => Err(problem),
             };
-            if !self.has_room(mapping) {
+            // A warning about the signal has its name, and that of the message.
+            let texts = read.as_ref().map_or(0, SignalDefinition::text_bytes) + message.name.len();
+            if !self.has_room(mapping, 1, texts) {
                 return;
             }
             match read {

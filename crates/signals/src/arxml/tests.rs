@@ -1,3 +1,5 @@
+mod limits;
+
 use super::paths::number;
 use super::read;
 use crate::{Decimal, MessageDefinition, RawValue, SignalDefinition, SignalKind, SignalPresence};
@@ -316,31 +318,6 @@ fn references_can_have_bases_and_packages_parts() {
         }
     }
     assert_eq!(found, expected);
-}
-
-/// PDUs that refer to one another are read to a limited depth and number.
-#[test]
-fn circles_and_many_references_end() {
-    let circle = warnings(
-        "<I-PDU-REF DEST=\"I-SIGNAL-I-PDU\">/Pdus/PduStatic<",
-        "<I-PDU-REF DEST=\"MULTIPLEXED-I-PDU\">/Pdus/PduSelected<",
-    );
-    assert!(
-        circle[0].contains("more than 16 PDUs within one another"),
-        "{circle:?}"
-    );
-    let depth = 20_000;
-    let (open, close) = (
-        "<AR-PACKAGES><AR-PACKAGE><SHORT-NAME>a</SHORT-NAME>",
-        "</AR-PACKAGE></AR-PACKAGES>",
-    );
-    let nested = format!(
-        "<AUTOSAR xmlns=\"{}\">{}{}</AUTOSAR>",
-        super::NAMESPACE,
-        open.repeat(depth),
-        close.repeat(depth)
-    );
-    assert!(messages(&nested).is_empty());
 }
 
 #[test]

@@ -186,3 +186,39 @@ fn the_version_before_is_read() {
         Some("bar")
     );
 }
+
+/// Each of these files is short, and its messages would need more memory than any computer has.
+#[test]
+fn a_file_with_too_many_signals_is_refused_with_its_place() {
+    let refused = |text: &str| {
+        let error = read(format!("FormatVersion=6.0\n{text}").as_bytes()).unwrap_err();
+        format!("{error}")
+    };
+    let many = "line 4, column 1: more than 1000000 messages and signals";
+    let texts = "more than 512 MiB of names and comments of signals";
+    // A message with a range of IDs, again and again.
+    let message = "[M]\nID=0h-7FFh\n";
+    let found = refused(&message.repeat(1000));
+    assert_eq!(found, many.replace("line 4", "line 978"));
+    // The same with signals in it.
+    let message = format!("[M]\nID=0h-7FFh\n{}", "Var=v bit 0,1\n".repeat(1000));
+    let found = refused(&message);
+    assert_eq!(found, many.replace("line 4", "line 491"));
+    // An enumeration that each signal has.
+    let values: Vec<String> = (0..20_000).map(|raw| format!("{raw}=\"n\"")).collect();
+    let signals = "Sig=v 0\n".repeat(20_000);
+    let shared = format!(
+        "Enum=E({})\nSig=v unsigned 8 /e:E\n[M]\nID=1h\n{signals}",
+        values.join(",")
+    );
+    let found = refused(&shared);
+    assert!(found.ends_with(texts), "{found}");
+    // A comment that each signal has.
+    let comment = "c".repeat(1 << 20);
+    let shared = format!("Sig=v unsigned 8 // {comment}\n[M]\nID=1h\n{signals}");
+    let found = refused(&shared);
+    assert_eq!(found, format!("line 516, column 1: {texts}"));
+    // Signals of no message need memory, too.
+    let found = refused(&"Sig=v bit\n".repeat(1_000_001));
+    assert_eq!(found, many.replace("line 4", "line 1000002"));
+}
