@@ -4,7 +4,6 @@ use crate::decimal::Decimal;
 use crate::field::ByteOrder;
 use crate::message::{DatabaseWarning, MessageDatabase, MessageDefinition};
 use crate::signal::{PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence};
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -33,46 +32,34 @@ impl MessageDatabase {
         all
     }
 
-    /// Returns the contradictions in the definitions, in the order of the file: IDs and names of
-    /// several messages, ranges that the bits of a signal cannot have, signals that share bits.
+    /// Returns the contradictions in the definitions of signals, in the order of the file: ranges that
+    /// the bits of a signal cannot have, signals that share bits. [`doubtful`](Self::doubtful) has
+    /// the messages of one ID or name, and the signals of one name.
     #[must_use]
     pub fn check(&self) -> Vec<DatabaseWarning> {
         let mut all = Vec::new();
-        let (mut ids, mut names) = (BTreeMap::new(), BTreeMap::new());
-        for message in &self.messages {
-            let mut add = |line, problem: String| all.push(DatabaseWarning { line, problem });
-            if let Some(first) = ids.insert(message.id.raw(), message) {
-                ids.insert(message.id.raw(), first);
-                let (id, name, line) = (message.id, &first.name, first.line);
-                let problem = format!(
-                    "message {}: {name} in line {line} has the ID {id}, too; frames count as {name}",
-                    message.name
-                );
-                add(message.line, problem);
+        for definition in self.messages.chunk_by(is_next_of_range) {
+            let mut add = |line, problem| all.push(DatabaseWarning { line, problem });
+            if let Some(message) = definition.first() {
+                check_signals(message, &mut add);
             }
-            if let Some(first) = names.insert(message.name.as_str(), message) {
-                names.insert(message.name.as_str(), first);
-                let problem = format!(
-                    "message {}: the one in line {} has this name, too",
-                    message.name, first.line
-                );
-                add(message.line, problem);
-            }
-            check_signals(message, &mut add);
         }
         all.sort_by_key(|warning| warning.line);
         all
     }
 }
 
+/// Returns whether the second message has the same definition as the first one, and the next ID of
+/// its range.
+pub(crate) fn is_next_of_range(first: &MessageDefinition, second: &MessageDefinition) -> bool {
+    first.line == second.line
+        && first.name == second.name
+        && first.id.raw().checked_add(1) == Some(second.id.raw())
+}
+
 fn check_signals(message: &MessageDefinition, add: &mut impl FnMut(usize, String)) {
-    let mut names = BTreeMap::new();
     for signal in &message.signals {
         let place = format!("signal {} of {}", signal.name, message.name);
-        if let Some(first) = names.insert(signal.name.as_str(), signal.line) {
-            let problem = format!("{place}: the one in line {first} has this name, too");
-            add(signal.line, problem);
-        }
         for problem in range_problems(signal) {
             add(signal.line, format!("{place}: {problem}"));
         }
@@ -248,8 +235,6 @@ mod tests {
                 "5: signal U of M: its minimum 5 is above its maximum 4",
                 "5: signal U of M: it shares bits with T",
                 "6: signal V of M: its maximum 1 is above 0, the highest value that its 4 bits can have",
-                "7: message N: M in line 2 has the ID 100, too; frames count as M",
-                "8: message M: the one in line 2 has this name, too",
             ]
         );
     }

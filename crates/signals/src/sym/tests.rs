@@ -222,3 +222,33 @@ fn a_file_with_too_many_signals_is_refused_with_its_place() {
     let found = refused(&"Sig=v bit\n".repeat(1_000_001));
     assert_eq!(found, many.replace("line 4", "line 1000002"));
 }
+
+/// The messages of a range of IDs are one definition: what it has twice is reported once.
+#[test]
+fn doubles_of_a_range_are_reported_once() {
+    let text = "FormatVersion=6.0\n[A]\nID=100h-1FFh\nVar=v unsigned 0,8\nVar=v unsigned 8,8 /max:300\n\
+        [B]\nID=180h-27Fh\n[C]\nID=27Fh\n[A]\nID=300h-3FFh\n";
+    let found = read(text.as_bytes()).unwrap();
+    assert_eq!(found.messages.len(), 3 * 256 + 1);
+    let words = |all: &[crate::DatabaseWarning]| -> Vec<String> {
+        let each = all.iter();
+        each.map(|one| format!("{}: {}", one.line, one.problem))
+            .collect()
+    };
+    assert_eq!(
+        words(&found.doubtful()),
+        [
+            "5: signal v of A: line 4 has a signal of this name, too",
+            "6: B has 128 IDs of other messages, the first one 180 of A in line 2: their frames are \
+             taken as those of the other messages",
+            "8: C has the ID 27F of B in line 6: its frames are taken as B",
+            "10: line 2 has a message A, too",
+        ]
+    );
+    assert_eq!(
+        words(&found.check()),
+        [
+            "5: signal v of A: its maximum 300 is above 255, the highest value that its 8 bits can have"
+        ]
+    );
+}
