@@ -1,9 +1,10 @@
 //! Definitions of a database that contradict one another, or that no frame can follow.
 
+use crate::BitMeaning;
 use crate::decimal::Decimal;
 use crate::field::ByteOrder;
 use crate::message::{DatabaseWarning, MessageDatabase, MessageDefinition};
-use crate::signal::{PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence};
+use crate::signal::{PhysicalValue, SignalDefinition};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -76,7 +77,7 @@ fn check_signals(message: &MessageDefinition, add: &mut impl FnMut(usize, String
     for (at, (signal, own)) in message.signals.iter().zip(&bits).enumerate() {
         let mut before = bits.iter().take(at).enumerate();
         let shared = before.find(|(other, bits)| {
-            own.iter().zip(*bits).any(|(a, b)| a & b != 0) && can_be_together(message, at, *other)
+            own.iter().zip(*bits).any(|(a, b)| a & b != 0) && message.can_coexist(at, *other)
         });
         if let Some(other) = shared.and_then(|(other, _)| message.signals.get(other)) {
             let problem = format!(
@@ -119,19 +120,11 @@ fn range_problems(signal: &SignalDefinition) -> Vec<String> {
 /// Returns the lowest and the highest physical value of an integer; `None` for a float, and for
 /// values with too many digits.
 fn reach(signal: &SignalDefinition) -> Option<(Decimal, Decimal)> {
-    let unused = 64 - u32::from(signal.layout.bits);
-    let (low, high) = match signal.kind {
-        SignalKind::Unsigned => (
-            RawValue::Unsigned(0),
-            RawValue::Unsigned(u64::MAX >> unused),
-        ),
-        SignalKind::Signed => (
-            RawValue::Signed(i64::MIN >> unused),
-            RawValue::Signed(i64::MAX >> unused),
-        ),
-        SignalKind::Float32 | SignalKind::Float64 => return None,
-    };
-    let exact = |raw| match signal.physical(raw) {
+    if signal.meaning() == BitMeaning::Float {
+        return None;
+    }
+    let (low, high) = signal.raw_limits();
+    let exact = |raw| match signal.physical_of(raw) {
         PhysicalValue::Exact(value) => Some(value),
         PhysicalValue::Float(_) => None,
     };
@@ -174,32 +167,6 @@ fn occupied(signal: &SignalDefinition) -> [u64; WORDS] {
         }
     }
     words
-}
-
-/// Returns whether one frame can contain both signals: the values of a multiplexer switch that
-/// both depend on do not exclude each other.
-fn can_be_together(message: &MessageDefinition, a: usize, b: usize) -> bool {
-    let switches = |mut at: usize| {
-        let mut all = Vec::new();
-        // Readers of databases refuse circles of switches.
-        while let Some(SignalPresence::Switched { switch, values }) =
-            message.signals.get(at).map(|signal| &signal.presence)
-        {
-            all.push((*switch, values));
-            at = *switch;
-        }
-        all
-    };
-    let others = switches(b);
-    switches(a).iter().all(|(switch, values)| {
-        let same = others.iter().filter(|(other, _)| other == switch);
-        same.into_iter().all(|(_, other)| {
-            let mut pairs = values
-                .iter()
-                .flat_map(|one| other.iter().map(move |two| (one, two)));
-            pairs.any(|(one, two)| one.start() <= two.end() && two.start() <= one.end())
-        })
-    })
 }
 
 #[cfg(feature = "dbc")]

@@ -2,7 +2,7 @@
 
 use crate::DatabaseError;
 use crate::sending;
-use crate::signal::{RawValue, SignalDefinition, SignalPresence, SignalState};
+use crate::signal::{RawValue, SignalDefinition, SignalState};
 use crate::statements::E2eAttributes;
 use alloc::format;
 use alloc::string::String;
@@ -122,21 +122,11 @@ impl MessageDefinition {
     /// If the message has no signal of this index.
     #[must_use]
     pub fn read(&self, signal: usize, payload: &[u8]) -> SignalState {
-        let signal = &self.signals[signal];
-        // Readers of databases refuse circles of switches, so that this ends.
-        if let SignalPresence::Switched { switch, values } = &signal.presence {
-            let value = match self.read(*switch, payload) {
-                SignalState::Value(RawValue::Unsigned(value)) => value,
-                // The switch of a database is compared by its bits.
-                SignalState::Value(RawValue::Signed(value)) => value.cast_unsigned(),
-                SignalState::Value(RawValue::Float(_)) => return SignalState::Switched,
-                absent => return absent,
-            };
-            if !values.iter().any(|range| range.contains(&value)) {
-                return SignalState::Switched;
-            }
+        let definition = &self.signals[signal];
+        if let Some(absence) = self.absence(signal, payload) {
+            return absence;
         }
-        match signal.raw(payload) {
+        match definition.raw(payload) {
             Some(raw) => SignalState::Value(raw),
             None => SignalState::TooShort,
         }

@@ -11,9 +11,10 @@ mod nodes;
 mod paths;
 mod pdu;
 mod scale;
+mod timing;
 
 use crate::DatabaseError;
-use crate::define::one_line;
+use crate::define::{one_line, stated_can_id};
 use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
@@ -208,13 +209,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
 
 /// Returns the identifier for a number as the file has it.
 fn can_id(number: &str, is_extended: bool) -> Result<CanId, String> {
-    let parsed = integer(number).and_then(|number| u32::try_from(number).ok());
-    let id = parsed.and_then(|number| match is_extended {
-        true => CanId::eff(number).ok(),
-        false => CanId::sff(number).ok(),
-    });
-    let bits = if is_extended { 29 } else { 11 };
-    id.ok_or_else(|| format!("`{number}` is not a valid ID of {bits} bits"))
+    stated_can_id(number, integer(number), is_extended)
 }
 
 /// Returns the length of a message.

@@ -207,6 +207,11 @@ fn what_cannot_be_read_is_named() {
             "the selector of PduSelected: `0`|`x` is not a place in a payload; its signals are left out",
         ),
         (
+            "<TIME-PERIOD><VALUE>0.01<",
+            "<TIME-PERIOD><VALUE>x<",
+            "`x` is not a time: above 0, and up to 11 days; it is left out",
+        ),
+        (
             "<VT>first</VT>",
             "<VT>second</VT></COMPU-CONST></COMPU-SCALE><COMPU-SCALE><LOWER-LIMIT>2</LOWER-LIMIT><UPPER-LIMIT>4</UPPER-LIMIT><COMPU-CONST><VT>forward</VT>",
             "signal Gear: the name `forward` is of no single value; it is left out",

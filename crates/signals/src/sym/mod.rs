@@ -7,8 +7,7 @@ mod signal;
 mod tokens;
 
 use crate::DatabaseError;
-use crate::decimal::Decimal;
-use crate::define::one_line;
+use crate::define::{can_id, one_line, stated_nanos};
 use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
@@ -30,9 +29,6 @@ const VERSIONS: [&str; 2] = ["6.0", "5.0"];
 
 /// The most IDs of one symbol.
 const MAX_IDS: u32 = 2048;
-
-/// The longest time that is accepted, ms: 11 days.
-const LONGEST: f64 = 1e9;
 
 /// Keys of statements without a meaning for signals.
 const PASSED_OVER: [&str; 6] = [
@@ -211,9 +207,9 @@ impl<'a> SymReader<'a> {
             },
             ("Type", Some(symbol)) => first.clone_into(&mut symbol.kind),
             ("Len" | "DLC", Some(symbol)) => symbol.len = Some(first.to_owned()),
-            ("CycleTime", Some(symbol)) => symbol.cycle = nanos(first),
-            ("Timeout", Some(symbol)) => symbol.timeout = nanos(first),
-            ("MinInterval", Some(symbol)) => symbol.delay = nanos(first),
+            ("CycleTime", Some(symbol)) => symbol.cycle = millis(first)?,
+            ("Timeout", Some(symbol)) => symbol.timeout = millis(first)?,
+            ("MinInterval", Some(symbol)) => symbol.delay = millis(first)?,
             _ => return Err("the key is not known".to_owned()),
         }
         Ok(())
@@ -333,19 +329,14 @@ fn can_ids(text: &str, kind: &str) -> Result<Vec<CanId>, String> {
     if to < from || to - from >= MAX_IDS {
         return Err(format!("{text} has no IDs, or more than {MAX_IDS}"));
     }
-    let id = |number| match is_extended {
-        true => CanId::eff(number).ok(),
-        false => CanId::sff(number).ok(),
-    };
-    let ids: Option<Vec<CanId>> = (from..=to).map(id).collect();
+    let ids = (from..=to).map(|number| can_id(number, is_extended));
+    let ids: Option<Vec<CanId>> = ids.collect();
     ids.ok_or_else(problem)
 }
 
-/// Parses a time in ms, above 0, and returns it as ns.
-fn nanos(text: &str) -> Option<Nanos> {
-    let ms = text.parse::<Decimal>().ok()?.to_f64();
-    let ns = (ms * 1e6 + 0.5) as Nanos;
-    (ms <= LONGEST && ms > 0.0 && ns > 0).then_some(ns)
+/// Parses a time in ms; `None` for 0.
+fn millis(text: &str) -> Result<Option<Nanos>, String> {
+    stated_nanos(text, text.parse().ok(), 1e6)
 }
 
 #[cfg(test)]

@@ -173,7 +173,7 @@ impl<'a> SignalDraft<'a> {
         let layout = FieldLayout {
             start: match self.order {
                 ByteOrder::Intel => self.start,
-                ByteOrder::Motorola => self.start / 8 * 8 + 7 - self.start % 8,
+                ByteOrder::Motorola => FieldLayout::motorola_start(self.start),
             },
             bits: u8::try_from(bits)
                 .map_err(|_| format!("{bits} bits: a signal has 1 to 64 bits"))?,

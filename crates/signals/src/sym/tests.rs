@@ -114,6 +114,15 @@ fn what_cannot_be_read_is_named() {
             "4: Mux: `x` is not a value of a switch",
         ),
         (
+            "[M]\nID=1h\nCycleTime=x\n",
+            "4: CycleTime: `x` is not a time: above 0, and up to 11 days; it is left out",
+        ),
+        ("[M]\nID=1h\nTimeout=-1\n", "4: Timeout: `-1` is not a time"),
+        (
+            "[M]\nID=1h\nMinInterval=1e99 // x\n",
+            "4: MinInterval: `1e99` is not a time",
+        ),
+        (
             "[M]\nID=1h\nOther=1\n",
             "4: Other: the key is not known; it is left out",
         ),
@@ -129,6 +138,11 @@ fn what_cannot_be_read_is_named() {
             "{text}: {words_of:?}"
         );
     }
+    let found = file("[M]\nID=1h\nCycleTime=0\nTimeout=0\n");
+    assert!(
+        found.warnings.is_empty() && found.messages[0].cycle.is_none(),
+        "{found:?}"
+    );
     for (text, words) in [
         ("[M]\n", "the symbol has no ID"),
         ("[M]\nID=1\n", "`1` is not a valid ID"),
