@@ -116,6 +116,18 @@ impl MessageDefinition {
         own.or_else(|| signal.map(|(name, word)| format!("signal {name}: {word}")))
     }
 
+    /// Returns whether a message with a cycle time is sent in it at all times. One that is sent on
+    /// events, or only while it is active, is not.
+    #[must_use]
+    pub fn keeps_cycle(&self) -> bool {
+        let word = self.send_type.as_deref().unwrap_or("");
+        sending::is_cyclic(word).unwrap_or_else(|| {
+            let own_event = self.is_on_event() && self.event() == self.send_type;
+            let signal_alone = self.cycle.is_none() && self.is_on_event();
+            !own_event && !signal_alone
+        })
+    }
+
     /// Returns the state of the signal with this index in a payload.
     ///
     /// # Panics
