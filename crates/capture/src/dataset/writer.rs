@@ -70,7 +70,7 @@ pub struct DatasetSummary {
 /// remains.
 ///
 /// ```
-/// use dataset::{DatasetFolder, DatasetFrame, DatasetMessage, SignalDataset};
+/// use capture::dataset::{DatasetFolder, DatasetFrame, DatasetMessage, SignalDataset};
 ///
 /// let folder = tempfile::tempdir().unwrap();
 /// let text = "BU_: A\nBO_ 256 M: 8 A\n SG_ Speed : 0|8@1+ (0.5,0) [0|0] \"km/h\" A\n";
