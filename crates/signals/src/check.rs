@@ -33,9 +33,10 @@ impl MessageDatabase {
         all
     }
 
-    /// Returns the contradictions in the definitions of signals, in the order of the file: ranges that
-    /// the bits of a signal cannot have, signals that share bits. [`doubtful`](Self::doubtful) has
-    /// the messages of one ID or name, and the signals of one name.
+    /// Returns the contradictions in the definitions of signals, in the order of the file: ranges
+    /// that the bits of a signal cannot have, signals that share bits.
+    /// [`doubtful`](Self::doubtful) has the messages of one ID or name, and the signals of one
+    /// name.
     #[must_use]
     pub fn check(&self) -> Vec<DatabaseWarning> {
         let mut all = Vec::new();

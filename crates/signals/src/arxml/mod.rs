@@ -33,8 +33,8 @@ use roxmltree::Node;
 /// The namespace of AUTOSAR 4.x.
 const NAMESPACE: &str = "http://autosar.org/schema/r4.0";
 
-/// The most comparisons of the nodes of signals, and readings of their scales: a file can refer to a
-/// PDU any number of times.
+/// The most comparisons of the nodes of signals, and readings of their scales and settings: a file
+/// can refer to a PDU any number of times.
 const MAX_COMPARISONS: usize = 50_000_000;
 
 /// Reads a file in UTF-8, UTF-16 or Windows-1252.
@@ -167,7 +167,8 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         let had = self.comparisons_left;
         self.comparisons_left = had.saturating_sub(comparisons);
         if had > 0 && self.comparisons_left == 0 {
-            let problem = "too many receivers and scales of signals: further ones are left out";
+            let problem =
+                "too many receivers, scales and settings of signals: further ones are left out";
             self.warn(element, problem);
         }
         self.comparisons_left > 0

@@ -197,8 +197,8 @@ impl<'a> SignalDraft<'a> {
 }
 
 impl SymReader<'_> {
-    /// Adds the signals of a message's symbols, which there will be so many copies of. Those that no
-    /// payload can contain are left out, with a warning.
+    /// Adds the signals of a message's symbols; the file will have so many copies of the message.
+    /// Signals that no payload can contain are left out, with a warning.
     ///
     /// # Errors
     /// [`DatabaseError`] at the signal with which the file has too many.
