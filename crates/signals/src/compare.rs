@@ -200,7 +200,7 @@ impl SignalDefinition {
     /// Returns the lowest and the highest raw value that the bits of an integer can have.
     #[must_use]
     pub const fn raw_limits(&self) -> (i128, i128) {
-        self.field.raw_limits(self.meaning())
+        self.meaning().raw_limits(self.field.bits())
     }
 
     /// Returns the bits of an integer raw value; `None` if the signal cannot have it.

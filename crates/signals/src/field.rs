@@ -1,7 +1,5 @@
 //! The place of a signal in a payload.
 
-use crate::BitMeaning;
-
 /// The order in which the bits of a signal follow one another over the bytes of a payload.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -156,17 +154,6 @@ impl SignalField {
     #[must_use]
     pub const fn mask(&self) -> u64 {
         u64::MAX >> (64 - self.bits as u32)
-    }
-
-    /// Returns the lowest and the highest number that the bits can be; those of a float count as a
-    /// number without sign.
-    #[must_use]
-    pub const fn raw_limits(&self, meaning: BitMeaning) -> (i128, i128) {
-        let span = 1_i128 << self.bits;
-        match meaning {
-            BitMeaning::Signed => (-span / 2, span / 2 - 1),
-            BitMeaning::Unsigned | BitMeaning::Float => (0, span - 1),
-        }
     }
 
     /// Returns the signal's bits; `None` if the payload is too short to contain all of them. Bytes

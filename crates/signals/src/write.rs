@@ -187,7 +187,7 @@ impl RangePolicy {
     /// Returns the range of all values that a field can have.
     #[must_use]
     pub const fn of_field(field: &SignalField, meaning: BitMeaning, outside: OutOfRange) -> Self {
-        let (lowest, highest) = field.raw_limits(meaning);
+        let (lowest, highest) = meaning.raw_limits(field.bits());
         Self {
             lowest,
             highest,
