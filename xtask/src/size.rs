@@ -157,14 +157,16 @@ fn memory(workspace: &Workspace, program: &Path) -> Result<ProcessMemory> {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(IDLE);
-    let status = fs::read_to_string(format!("/proc/{}/status", running.0.id()))?;
+    // `VmLck` of status would also count addresses that are reserved and not used.
+    let rollup = format!("/proc/{}/smaps_rollup", running.0.id());
+    let rollup = fs::read_to_string(rollup)?;
     let value = |key: &str| {
-        let line = status.lines().find(|line| line.starts_with(key));
+        let line = rollup.lines().find(|line| line.starts_with(key));
         line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
-            .with_context(|| format!("/proc/PID/status has no {key}"))
+            .with_context(|| format!("/proc/PID/smaps_rollup has no {key}"))
     };
     Ok(ProcessMemory {
-        resident: value("VmRSS:")?,
-        locked: value("VmLck:")?,
+        resident: value("Rss:")?,
+        locked: value("Locked:")?,
     })
 }
