@@ -1,0 +1,18 @@
+"""CAN buses in bit time, exact frame durations, bounds and signals.
+
+* :func:`timing`, :func:`durations`, :func:`bus_load`: frames on the wire.
+* ``can.Bus(interface="cangate", ...)``: buses for python-can, see :class:`cangate.can.CangateBus`.
+
+The guide is ``docs/python.md`` in cangate's repository.
+"""
+
+from cangate._core import FrameTiming, __version__
+from cangate._timing import bus_load, durations, timing
+
+__all__ = [
+    "FrameTiming",
+    "__version__",
+    "bus_load",
+    "durations",
+    "timing",
+]
