@@ -22,7 +22,8 @@ pub(crate) mod bits {
     pub(crate) const OWN: u8 = 64;
 }
 
-/// Makes a frame of its parts; `len` is the length that a remote frame requests.
+/// Makes a frame of its parts; `len` is the length of the payload, or the length that a remote frame
+/// requests.
 pub(crate) fn from_parts(id: u32, bits: u8, data: &[u8], len: usize) -> Result<Frame, String> {
     let has = |bit: u8| bits & bit != 0;
     if has(bits::ERROR) {
@@ -49,6 +50,12 @@ pub(crate) fn from_parts(id: u32, bits: u8, data: &[u8], len: usize) -> Result<F
     if has(bits::FD) && has(bits::REMOTE) {
         return Err(format!(
             "ID {id:#X}: an FD frame cannot be remote: leave out is_fd or is_remote_frame"
+        ));
+    }
+    if !has(bits::REMOTE) && data.len() != len {
+        return Err(format!(
+            "ID {id:#X}: a length of {len} and {} bytes of data: leave out dlc, or give as many bytes",
+            data.len()
         ));
     }
     let made = if has(bits::FD) {

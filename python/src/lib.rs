@@ -7,8 +7,11 @@
 #![deny(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used)]
 
+mod clock;
 mod frames;
+mod station;
 mod timing;
+mod world;
 
 use pyo3::prelude::*;
 
@@ -17,5 +20,6 @@ use pyo3::prelude::*;
 #[pyo3(name = "_core")]
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    timing::register(module)
+    timing::register(module)?;
+    station::register(module)
 }

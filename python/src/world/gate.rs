@@ -1,0 +1,296 @@
+//! The gateway: the real engine, with a gate to each bus for each of its ports.
+//!
+//! The engine's halves of a port do not reach the bus: they share a [`GateState`] with the world,
+//! which moves frames between it and the bus before and after each step of the engine.
+
+use super::slot::BusSlot;
+use bus::{ConfigError, ErrorState, NodeConfig, NodeId, SendError};
+use engine::{
+    Accepted, CounterSnapshot, Engine, FlushReport, OutgoingFrame, PortError, Receive,
+    ReceiveStamp, ReceivedFrame, RxCounters, RxReport, StampSource, Transmit, TransmitRefusal,
+    TxCounters,
+};
+use frame::{Frame, Kind, Nanos};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Number of frames that a gate keeps until the engine takes them: about the capacity of a raw
+/// socket's default receive buffer.
+const RECEIVE_FIFO: usize = 277;
+
+/// The transmitting half of a gate, with its queue if it has rules.
+pub(crate) type GateTransmitter = Box<dyn Transmit + Send>;
+
+/// A frame in a gate.
+struct GateFrame {
+    frame: Frame,
+    at: Nanos,
+    tag: u64,
+}
+
+/// What the halves of a gate and the world share.
+#[derive(Default)]
+struct GateState {
+    arrived: VecDeque<GateFrame>,
+    leaving: Vec<GateFrame>,
+    /// Number of frames that the node takes.
+    room: usize,
+    is_off: bool,
+    fd: bool,
+    overrun: u64,
+    taken: u64,
+    sent: u64,
+    lost: u64,
+}
+
+/// A handle to the state of a gate.
+#[derive(Clone)]
+struct SharedGate(Arc<Mutex<GateState>>);
+
+impl SharedGate {
+    fn lock(&self) -> MutexGuard<'_, GateState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a gate.
+pub(crate) struct GateSpec {
+    /// The index of the bus.
+    pub(crate) slot: usize,
+    /// The node.
+    pub(crate) node: NodeConfig,
+}
+
+/// A gate: the node of a port on its bus.
+pub(crate) struct PortGate {
+    slot: usize,
+    node: NodeId,
+    state: SharedGate,
+}
+
+impl PortGate {
+    pub(super) fn hear(&self, at: Nanos, frame: &Frame, tag: u64) {
+        let mut state = self.state.lock();
+        if state.arrived.len() >= RECEIVE_FIFO {
+            state.overrun += 1;
+            return;
+        }
+        let frame = *frame;
+        state.arrived.push_back(GateFrame { frame, at, tag });
+    }
+
+    pub(super) fn sent(&self) {
+        self.state.lock().sent += 1;
+    }
+
+    pub(super) fn lost(&self) {
+        self.state.lock().lost += 1;
+    }
+}
+
+/// Makes a gate on its bus, and its two halves for the engine. `gate` is its index in the gateway.
+pub(crate) fn make_gate(
+    gate: usize,
+    spec: GateSpec,
+    bus: &mut BusSlot,
+) -> Result<(PortGate, GateReceiver, GateSender), ConfigError> {
+    let state = SharedGate(Arc::default());
+    state.lock().fd = spec.node.fd;
+    let node = bus.join_gate(gate, spec.node)?;
+    let made = PortGate {
+        slot: spec.slot,
+        node,
+        state: state.clone(),
+    };
+    Ok((made, GateReceiver(state.clone()), GateSender(state)))
+}
+
+/// The receiving half of a gate.
+pub(crate) struct GateReceiver(SharedGate);
+
+impl Receive for GateReceiver {
+    fn receive(
+        &mut self,
+        _now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
+    ) -> Result<RxReport, PortError> {
+        let mut frames = 0;
+        while frames < budget {
+            // `take` transmits, and locks the gates for that.
+            let Some(next) = self.0.lock().arrived.pop_front() else {
+                break;
+            };
+            frames += 1;
+            let stamp = ReceiveStamp {
+                ns: next.at,
+                source: StampSource::Bus,
+            };
+            take(ReceivedFrame {
+                frame: next.frame.view(),
+                stamp,
+                hops: 0,
+                token: next.tag,
+            });
+        }
+        Ok(RxReport {
+            frames,
+            more: !self.0.lock().arrived.is_empty(),
+            ..RxReport::default()
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn counters(&self) -> RxCounters {
+        RxCounters {
+            overrun: self.0.lock().overrun,
+            ..RxCounters::default()
+        }
+    }
+}
+
+/// The transmitting half of a gate.
+pub(crate) struct GateSender(SharedGate);
+
+fn carries(state: &GateState, outgoing: &OutgoingFrame<'_>) -> bool {
+    let id = outgoing.frame.id();
+    match outgoing.frame.kind() {
+        Kind::Classic => !id.is_err(),
+        Kind::Fd => state.fd && !id.is_rtr() && !id.is_err(),
+        Kind::Xl => false,
+    }
+}
+
+impl Transmit for GateSender {
+    fn transmit(
+        &mut self,
+        now: Nanos,
+        outgoing: OutgoingFrame<'_>,
+    ) -> Result<Accepted, TransmitRefusal> {
+        let mut state = self.0.lock();
+        let frame = Frame::from_view(outgoing.frame).filter(|_| carries(&state, &outgoing));
+        let frame = frame.ok_or(TransmitRefusal::Unsupported)?;
+        if state.is_off {
+            return Err(TransmitRefusal::Down);
+        }
+        if state.leaving.len() >= state.room {
+            return Err(TransmitRefusal::Full);
+        }
+        state.taken += 1;
+        let tag = outgoing.token;
+        state.leaving.push(GateFrame {
+            frame,
+            at: now,
+            tag,
+        });
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, _now: Nanos) -> Result<FlushReport, PortError> {
+        Ok(FlushReport::default())
+    }
+
+    fn room(&self) -> usize {
+        let state = self.0.lock();
+        match state.is_off {
+            true => usize::MAX,
+            false => state.room.saturating_sub(state.leaving.len()),
+        }
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn refuses(&mut self, _now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
+        let state = self.0.lock();
+        if !carries(&state, outgoing) {
+            return Some(TransmitRefusal::Unsupported);
+        }
+        state.is_off.then_some(TransmitRefusal::Down)
+    }
+
+    fn counters(&self) -> TxCounters {
+        let state = self.0.lock();
+        TxCounters {
+            taken: state.taken,
+            sent: state.sent,
+            lost: state.lost,
+            held: state.taken.saturating_sub(state.sent + state.lost),
+            ..TxCounters::default()
+        }
+    }
+}
+
+/// The gateway between the buses of a world.
+pub(crate) struct WorldGateway {
+    engine: Engine<GateReceiver, GateTransmitter>,
+    gates: Vec<PortGate>,
+    deadline: Option<Nanos>,
+}
+
+impl WorldGateway {
+    /// Creates the gateway; `gates` are those of the engine's ports, in their order.
+    pub(crate) const fn new(
+        engine: Engine<GateReceiver, GateTransmitter>,
+        gates: Vec<PortGate>,
+    ) -> Self {
+        Self {
+            engine,
+            gates,
+            deadline: None,
+        }
+    }
+
+    /// Returns all counters.
+    pub(crate) fn snapshot(&self) -> CounterSnapshot {
+        self.engine.snapshot()
+    }
+
+    pub(super) fn gate(&self, gate: usize) -> Option<&PortGate> {
+        self.gates.get(gate)
+    }
+
+    /// Returns the time of the next step that no event of a bus brings.
+    pub(super) const fn deadline(&self) -> Option<Nanos> {
+        self.deadline
+    }
+
+    /// Lets the engine take what has arrived, and hands what it sends to the buses, for now.
+    pub(super) fn step(&mut self, now: Nanos, slots: &mut [BusSlot]) {
+        loop {
+            for gate in &self.gates {
+                let Some(slot) = slots.get(gate.slot) else {
+                    continue;
+                };
+                let state = slot.bus.node_state(gate.node);
+                let mut shared = gate.state.lock();
+                shared.room = slot.bus.free(gate.node);
+                shared.is_off = state.is_none_or(|s| s.state == ErrorState::BusOff);
+            }
+            let step = self.engine.step(now);
+            for gate in &self.gates {
+                let Some(slot) = slots.get_mut(gate.slot) else {
+                    continue;
+                };
+                let mut shared = gate.state.lock();
+                let leaving = std::mem::take(&mut shared.leaving);
+                for frame in leaving {
+                    let taken: Result<(), SendError> =
+                        slot.bus.send(gate.node, now, &frame.frame, frame.tag);
+                    shared.lost += u64::from(taken.is_err());
+                }
+            }
+            self.deadline = step.deadline.filter(|due| *due > now);
+            if step.events {
+                self.engine.events(|_| {});
+            }
+            if !step.more {
+                break;
+            }
+        }
+    }
+}
