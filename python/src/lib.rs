@@ -9,6 +9,7 @@
 
 mod clock;
 mod frames;
+mod gateway;
 mod station;
 mod timing;
 mod world;

@@ -2,13 +2,16 @@
 
 use crate::clock::{SharedWorld, SliceEnd};
 use crate::frames::{self, bits};
-use crate::world::{CyclicTask, HeardFrame, IdFilter, StationSettings};
+use crate::gateway::{self, DefaultRates};
+use crate::world::{CyclicTask, HeardFrame, IdFilter, StationSettings, World};
 use bus::{BusConfig, ErrorKind, FaultTime, FrameFault, SendError};
+use config::SourceText;
 use frame::{Frame, Nanos};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 create_exception!(
@@ -40,6 +43,39 @@ impl BusWorld {
         Self {
             shared: Arc::new(SharedWorld::new(real)),
         }
+    }
+
+    /// Makes the buses of a gateway file, with the gateway between them; returns them and the
+    /// warnings about the file.
+    #[staticmethod]
+    fn from_gateway(
+        py: Python<'_>,
+        name: &str,
+        text: &str,
+        folder: PathBuf,
+        bitrate: u32,
+        data_bitrate: Option<u32>,
+        real: bool,
+    ) -> PyResult<(Self, String)> {
+        crate::timing::bit_rate(bitrate, data_bitrate)?;
+        let made = Self::new(real);
+        let source = SourceText::new(name, text);
+        let rates = DefaultRates {
+            nominal: bitrate,
+            data: data_bitrate,
+        };
+        let build = |world: &mut World| gateway::build(world, &source, &folder, rates);
+        let warnings = py.detach(|| made.shared.with(build));
+        Ok((made, warnings.map_err(PyValueError::new_err)?))
+    }
+
+    /// Returns the ports of the gateway in the order of the file; none without a gateway.
+    fn ports(&self) -> Vec<String> {
+        self.shared.with(|world| {
+            let snapshot = world.gateway().map(crate::world::WorldGateway::snapshot);
+            let ports = snapshot.into_iter().flat_map(|snapshot| snapshot.ports);
+            ports.map(|port| port.name).collect()
+        })
     }
 
     /// Adds a bus.

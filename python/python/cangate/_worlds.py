@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 from cangate import _core
+
+LOG = logging.getLogger("cangate")
 
 DEFAULT_BITRATE = 500_000
 
@@ -98,9 +101,43 @@ def _make(
     bitrate: Optional[int],
     data_bitrate: Optional[int],
 ) -> OpenWorld:
-    if source is None:
+    if source is None or gateway is None:
         return OpenWorld(_core.BusWorld(clock == "real"), clock, group, None)
-    raise ValueError("gateway: not in this version")
+    name, text, folder = read_text(gateway)
+    core, warnings = _core.BusWorld.from_gateway(
+        name,
+        text,
+        folder,
+        DEFAULT_BITRATE if bitrate is None else bitrate,
+        data_bitrate,
+        clock == "real",
+    )
+    if channel not in core.channels():
+        raise ValueError(
+            f"the gateway has no port {channel!r}: its ports are " + ", ".join(core.ports())
+        )
+    taken = {known for world in WORLDS for known in world.core.channels()}
+    for known in core.channels():
+        if known in taken:
+            raise ValueError(
+                f"channel {known!r}, a port of the gateway, is open without it: give `gateway` to "
+                "the first bus object of any of its ports, or shut the others down"
+            )
+    if warnings:
+        LOG.warning("%s", warnings.rstrip())
+    return OpenWorld(core, clock, group, source)
+
+
+def read_text(source: Any) -> Tuple[str, str, str]:
+    """Return the name, the text and the folder of a file, which can be given as its text.
+
+    A string with a line end is a text; its folder is the current one.
+    """
+    if isinstance(source, str) and "\n" in source:
+        return "<text>", source, os.curdir
+    path = os.fspath(source)
+    with open(path, encoding="utf-8") as file:
+        return str(path), file.read(), os.path.dirname(path) or os.curdir
 
 
 def _check(

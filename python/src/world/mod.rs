@@ -11,7 +11,7 @@ mod slot;
 mod station;
 
 pub(crate) use cyclic::CyclicTask;
-pub(crate) use gate::{GateReceiver, GateSpec, WorldGateway, make_gate};
+pub(crate) use gate::{GateSpec, WorldGateway, make_gate};
 pub(crate) use slot::BusSlot;
 pub(crate) use station::{HeardFrame, IdFilter, Station, StationSettings};
 

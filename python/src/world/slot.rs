@@ -52,11 +52,6 @@ impl BusSlot {
         Ok(slot)
     }
 
-    /// Returns the first of its names.
-    pub(crate) fn name(&self) -> &str {
-        self.names.first().map_or("", String::as_str)
-    }
-
     fn add(&mut self, config: NodeConfig, owner: NodeOwner) -> Result<NodeId, ConfigError> {
         let node = self.bus.attach(config)?;
         self.owners.push(owner);
