@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used)]
 
+mod bounds;
 mod clock;
 mod frames;
 mod gateway;
@@ -22,5 +23,6 @@ use pyo3::prelude::*;
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     timing::register(module)?;
+    bounds::register(module)?;
     station::register(module)
 }

@@ -6,9 +6,10 @@ import logging
 import os
 import threading
 import time
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Optional
 
 from cangate import _core
+from cangate._sources import read_text
 
 LOG = logging.getLogger("cangate")
 
@@ -126,18 +127,6 @@ def _make(
     if warnings:
         LOG.warning("%s", warnings.rstrip())
     return OpenWorld(core, clock, group, source)
-
-
-def read_text(source: Any) -> Tuple[str, str, str]:
-    """Return the name, the text and the folder of a file, which can be given as its text.
-
-    A string with a line end is a text; its folder is the current one.
-    """
-    if isinstance(source, str) and "\n" in source:
-        return "<text>", source, os.curdir
-    path = os.fspath(source)
-    with open(path, encoding="utf-8") as file:
-        return str(path), file.read(), os.path.dirname(path) or os.curdir
 
 
 def _check(
