@@ -2,13 +2,15 @@
 //!
 //! Python's own part is in `python/cangate`: it has the names that users see, python-can's
 //! interface among them. This crate has what needs cangate: [`timing`], buses ([`clock`],
-//! [`world`]) with the gateway between them ([`gateway`]), [`bounds`] and databases ([`signals`]).
+//! [`world`]) with the gateway between them ([`gateway`]), [`bounds`], and databases of messages
+//! ([`database`]).
 
 #![deny(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used)]
 
 mod bounds;
 mod clock;
+mod database;
 mod frames;
 mod gateway;
 mod station;
@@ -24,5 +26,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     timing::register(module)?;
     bounds::register(module)?;
+    database::register(module)?;
     station::register(module)
 }
