@@ -10,6 +10,10 @@ use signals::{
     SignalScale, SignalState,
 };
 
+/// A column of values for Python: the signal's name, `float64` values, and a byte for each that is 1
+/// if the value is there.
+type SignalColumn<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
 /// The messages of a bus with their signals.
 #[pyclass(frozen, module = "cangate._core")]
 pub(crate) struct SignalDatabase {
@@ -93,7 +97,7 @@ impl SignalDatabase {
         data: &[u8],
         lengths: &[u8],
         width: usize,
-    ) -> PyResult<Vec<(String, Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
+    ) -> PyResult<Vec<SignalColumn<'py>>> {
         if data.len() != lengths.len() * width {
             return Err(PyValueError::new_err(format!(
                 "{} lengths and {} bytes of data in rows of {width}: give each frame one of each",

@@ -9,6 +9,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used)]
 
 mod bounds;
+mod bus_world;
 mod clock;
 mod database;
 mod frames;
@@ -26,6 +27,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     timing::register(module)?;
     bounds::register(module)?;
+    bus_world::register(module)?;
     database::register(module)?;
     station::register(module)
 }

@@ -1,17 +1,14 @@
-//! The classes of Python for a world and its stations. `cangate.can` wraps them.
+//! The class of Python for a station. `cangate.can` wraps it.
 
 use crate::clock::{SharedWorld, SliceEnd};
 use crate::frames::{self, bits};
-use crate::gateway::{self, DefaultRates};
-use crate::world::{CyclicTask, HeardFrame, IdFilter, StationSettings, World};
-use bus::{BusConfig, ErrorKind, FaultTime, FrameFault, SendError};
-use config::SourceText;
+use crate::world::{CyclicTask, HeardFrame, IdFilter};
+use bus::{ErrorKind, FaultTime, FrameFault, SendError};
 use frame::{Frame, Nanos};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 create_exception!(
@@ -27,162 +24,6 @@ type FrameParts = (u32, u8, Vec<u8>, usize);
 /// A frame for Python: time in ns, number, flags, length, bytes.
 type HeardParts<'py> = (Nanos, u32, u8, usize, Bound<'py, PyBytes>);
 
-/// Time from bus-off to the restart of a node, ns: as `restart-ms 100` of `ip link`.
-pub(crate) const RESTART: Nanos = 100_000_000;
-
-/// Buses that share one time.
-#[pyclass(frozen, module = "cangate._core")]
-pub(crate) struct BusWorld {
-    pub(crate) shared: Arc<SharedWorld>,
-}
-
-#[pymethods]
-impl BusWorld {
-    #[new]
-    fn new(real: bool) -> Self {
-        Self {
-            shared: Arc::new(SharedWorld::new(real)),
-        }
-    }
-
-    /// Makes the buses of a gateway file, with the gateway between them; returns them and the
-    /// warnings about the file.
-    #[staticmethod]
-    fn from_gateway(
-        py: Python<'_>,
-        name: &str,
-        text: &str,
-        folder: PathBuf,
-        bitrate: u32,
-        data_bitrate: Option<u32>,
-        real: bool,
-    ) -> PyResult<(Self, String)> {
-        crate::timing::bit_rate(bitrate, data_bitrate)?;
-        let made = Self::new(real);
-        let source = SourceText::new(name, text);
-        let rates = DefaultRates {
-            nominal: bitrate,
-            data: data_bitrate,
-        };
-        let build = |world: &mut World| gateway::build(world, &source, &folder, rates);
-        let warnings = py.detach(|| made.shared.with(build));
-        Ok((made, warnings.map_err(PyValueError::new_err)?))
-    }
-
-    /// Returns the ports of the gateway in the order of the file; none without a gateway.
-    fn ports(&self) -> Vec<String> {
-        self.shared.with(|world| {
-            let snapshot = world.gateway().map(crate::world::WorldGateway::snapshot);
-            let ports = snapshot.into_iter().flat_map(|snapshot| snapshot.ports);
-            ports.map(|port| port.name).collect()
-        })
-    }
-
-    /// Adds a bus.
-    fn add_bus(
-        &self,
-        py: Python<'_>,
-        name: String,
-        bitrate: u32,
-        data_bitrate: Option<u32>,
-        acknowledges: bool,
-    ) -> PyResult<()> {
-        crate::timing::bit_rate(bitrate, data_bitrate)?;
-        let config = BusConfig {
-            data: data_bitrate,
-            ..BusConfig::classic(bitrate)
-        };
-        let words = format!("channel {name:?}");
-        let add = || {
-            self.shared
-                .with(|world| world.add_bus(vec![name], config, acknowledges))
-        };
-        match py.detach(add) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(PyValueError::new_err(format!("{words}: {error}"))),
-        }
-    }
-
-    /// Returns the names of all buses.
-    fn channels(&self) -> Vec<String> {
-        self.shared.with(|world| {
-            let all = world.slots().iter().flat_map(|slot| slot.names.clone());
-            all.collect()
-        })
-    }
-
-    /// Returns the bit rates of a bus, and whether it acknowledges on its own.
-    fn rates(&self, channel: &str) -> Option<(u32, Option<u32>, bool)> {
-        self.shared.with(|world| {
-            let slot = world.slots().get(world.find(channel)?)?;
-            let config = slot.bus.config();
-            Some((config.nominal, config.data, slot.acknowledges))
-        })
-    }
-
-    /// Adds a station.
-    #[pyo3(signature = (channel, mailboxes, queue, listen_only, own, errors, depth))]
-    #[allow(clippy::too_many_arguments, reason = "one for each setting")]
-    fn attach(
-        &self,
-        channel: &str,
-        mailboxes: u8,
-        queue: usize,
-        listen_only: bool,
-        own: bool,
-        errors: bool,
-        depth: usize,
-    ) -> PyResult<BusStation> {
-        let settings = StationSettings {
-            mailboxes,
-            queue,
-            listen_only,
-            own,
-            errors,
-            depth,
-            restart: Some(RESTART),
-        };
-        let attached = self.shared.with(|world| {
-            let slot = world.find(channel)?;
-            world.attach(slot, settings)
-        });
-        match attached {
-            Some(Ok(station)) => Ok(BusStation {
-                shared: Arc::clone(&self.shared),
-                station,
-                channel: channel.to_owned(),
-            }),
-            Some(Err(error)) => Err(PyValueError::new_err(format!(
-                "channel {channel:?}: {error}"
-            ))),
-            None => Err(PyValueError::new_err(format!(
-                "there is no channel {channel:?}: there are {}",
-                self.channels().join(", ")
-            ))),
-        }
-    }
-
-    /// Returns the fates of the frames that the gateway has received, by their keys; `None`
-    /// without a gateway.
-    fn gateway_fates<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let counted = self.shared.with(|world| {
-            let snapshot = world.gateway()?.snapshot();
-            let each = engine::Fate::ALL.map(|fate| (fate.key(), snapshot.frames(fate)));
-            Some((each, snapshot.received(), snapshot.check()))
-        });
-        let Some((fates, received, sums)) = counted else {
-            return Ok(None);
-        };
-        sums.map_err(|error| StationError::new_err(error.to_string()))?;
-        let found = PyDict::new(py);
-        found.set_item("received", received)?;
-        for (key, frames) in fates {
-            found.set_item(key, frames)?;
-        }
-        Ok(Some(found))
-    }
-}
-
 /// A node of a bus.
 #[pyclass(frozen, module = "cangate._core")]
 pub(crate) struct BusStation {
@@ -192,6 +33,15 @@ pub(crate) struct BusStation {
 }
 
 impl BusStation {
+    /// Creates the class for a station of this index; `channel` is for errors.
+    pub(crate) const fn new(shared: Arc<SharedWorld>, station: usize, channel: String) -> Self {
+        Self {
+            shared,
+            station,
+            channel,
+        }
+    }
+
     fn refused(&self, error: SendError, frame: &Frame) -> PyErr {
         let frame = frame.view();
         let why = match error {
@@ -438,9 +288,8 @@ impl BusStation {
     }
 }
 
-/// Registers the classes of this file.
+/// Registers the class and the exception of this file.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("StationError", module.py().get_type::<StationError>())?;
-    module.add_class::<BusWorld>()?;
     module.add_class::<BusStation>()
 }

@@ -79,7 +79,7 @@ def _gateway_key(gateway: Any) -> str:
     """Return what tells gateways apart: the text, or the path."""
     if isinstance(gateway, str) and "\n" in gateway:
         return gateway
-    return os.path.realpath(os.fspath(gateway))
+    return str(os.path.realpath(os.fspath(gateway)))
 
 
 def _find(channel: str, group: Optional[str], source: Optional[str]) -> Optional[OpenWorld]:

@@ -3,7 +3,7 @@
 use super::DefaultRates;
 use super::databases::FileDatabases;
 use super::kinds::{self, PortKeys};
-use crate::station::RESTART;
+use crate::world::RESTART;
 use config::read::{self, ReadKey};
 use config::{Diagnostic, Diagnostics, SpannedValue, TomlTable, TomlValue, did_you_mean};
 use engine::wrap::{QueueOrder, WhenFull};

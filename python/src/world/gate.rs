@@ -1,14 +1,12 @@
-//! The gateway: the real engine, with a gate to each bus for each of its ports.
+//! The gates of the gateway: the node of each of its ports on a bus.
 //!
 //! The engine's halves of a port do not reach the bus: they share a [`GateState`] with the world,
 //! which moves frames between it and the bus before and after each step of the engine.
 
-use super::slot::BusSlot;
-use bus::{ConfigError, ErrorState, NodeConfig, NodeId, SendError};
+use bus::{Bus, ErrorState, NodeId};
 use engine::{
-    Accepted, CounterSnapshot, Engine, FlushReport, OutgoingFrame, PortError, Receive,
-    ReceiveStamp, ReceivedFrame, RxCounters, RxReport, StampSource, Transmit, TransmitRefusal,
-    TxCounters,
+    Accepted, FlushReport, OutgoingFrame, PortError, Receive, ReceiveStamp, ReceivedFrame,
+    RxCounters, RxReport, StampSource, Transmit, TransmitRefusal, TxCounters,
 };
 use frame::{Frame, Kind, Nanos};
 use std::collections::VecDeque;
@@ -17,9 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Number of frames that a gate keeps until the engine takes them: about the capacity of a raw
 /// socket's default receive buffer.
 const RECEIVE_FIFO: usize = 277;
-
-/// The transmitting half of a gate, with its queue if it has rules.
-pub(crate) type GateTransmitter = Box<dyn Transmit + Send>;
 
 /// A frame in a gate.
 struct GateFrame {
@@ -53,22 +48,41 @@ impl SharedGate {
     }
 }
 
-/// The place of a gate.
-pub(crate) struct GateSpec {
-    /// The index of the bus.
-    pub(crate) slot: usize,
-    /// The node.
-    pub(crate) node: NodeConfig,
-}
-
 /// A gate: the node of a port on its bus.
 pub(crate) struct PortGate {
-    slot: usize,
+    /// The index of the bus.
+    pub(super) slot: usize,
     node: NodeId,
     state: SharedGate,
 }
 
 impl PortGate {
+    /// Creates the gate of a node, and its two halves for the engine.
+    pub(super) fn new(slot: usize, node: NodeId, fd: bool) -> (Self, GateReceiver, GateSender) {
+        let state = SharedGate(Arc::default());
+        state.lock().fd = fd;
+        let (rx, tx) = (GateReceiver(state.clone()), GateSender(state.clone()));
+        (Self { slot, node, state }, rx, tx)
+    }
+
+    /// Notes how many frames the node takes.
+    pub(super) fn note_room(&self, bus: &Bus) {
+        let state = bus.node_state(self.node);
+        let mut shared = self.state.lock();
+        shared.room = bus.free(self.node);
+        shared.is_off = state.is_none_or(|s| s.state == ErrorState::BusOff);
+    }
+
+    /// Hands the frames that the engine sends to the bus, for now.
+    pub(super) fn pass_on(&self, bus: &mut Bus, now: Nanos) {
+        let mut shared = self.state.lock();
+        let leaving = std::mem::take(&mut shared.leaving);
+        for frame in leaving {
+            let taken = bus.send(self.node, now, &frame.frame, frame.tag);
+            shared.lost += u64::from(taken.is_err());
+        }
+    }
+
     pub(super) fn hear(&self, at: Nanos, frame: &Frame, tag: u64) {
         let mut state = self.state.lock();
         if state.arrived.len() >= RECEIVE_FIFO {
@@ -86,23 +100,6 @@ impl PortGate {
     pub(super) fn lost(&self) {
         self.state.lock().lost += 1;
     }
-}
-
-/// Makes a gate on its bus, and its two halves for the engine. `gate` is its index in the gateway.
-pub(crate) fn make_gate(
-    gate: usize,
-    spec: GateSpec,
-    bus: &mut BusSlot,
-) -> Result<(PortGate, GateReceiver, GateSender), ConfigError> {
-    let state = SharedGate(Arc::default());
-    state.lock().fd = spec.node.fd;
-    let node = bus.join_gate(gate, spec.node)?;
-    let made = PortGate {
-        slot: spec.slot,
-        node,
-        state: state.clone(),
-    };
-    Ok((made, GateReceiver(state.clone()), GateSender(state)))
 }
 
 /// The receiving half of a gate.
@@ -221,76 +218,6 @@ impl Transmit for GateSender {
             lost: state.lost,
             held: state.taken.saturating_sub(state.sent + state.lost),
             ..TxCounters::default()
-        }
-    }
-}
-
-/// The gateway between the buses of a world.
-pub(crate) struct WorldGateway {
-    engine: Engine<GateReceiver, GateTransmitter>,
-    gates: Vec<PortGate>,
-    deadline: Option<Nanos>,
-}
-
-impl WorldGateway {
-    /// Creates the gateway; `gates` are those of the engine's ports, in their order.
-    pub(crate) const fn new(
-        engine: Engine<GateReceiver, GateTransmitter>,
-        gates: Vec<PortGate>,
-    ) -> Self {
-        Self {
-            engine,
-            gates,
-            deadline: None,
-        }
-    }
-
-    /// Returns all counters.
-    pub(crate) fn snapshot(&self) -> CounterSnapshot {
-        self.engine.snapshot()
-    }
-
-    pub(super) fn gate(&self, gate: usize) -> Option<&PortGate> {
-        self.gates.get(gate)
-    }
-
-    /// Returns the time of the next step that no event of a bus brings.
-    pub(super) const fn deadline(&self) -> Option<Nanos> {
-        self.deadline
-    }
-
-    /// Lets the engine take what has arrived, and hands what it sends to the buses, for now.
-    pub(super) fn step(&mut self, now: Nanos, slots: &mut [BusSlot]) {
-        loop {
-            for gate in &self.gates {
-                let Some(slot) = slots.get(gate.slot) else {
-                    continue;
-                };
-                let state = slot.bus.node_state(gate.node);
-                let mut shared = gate.state.lock();
-                shared.room = slot.bus.free(gate.node);
-                shared.is_off = state.is_none_or(|s| s.state == ErrorState::BusOff);
-            }
-            let step = self.engine.step(now);
-            for gate in &self.gates {
-                let Some(slot) = slots.get_mut(gate.slot) else {
-                    continue;
-                };
-                let mut shared = gate.state.lock();
-                let leaving = std::mem::take(&mut shared.leaving);
-                for frame in leaving {
-                    let taken: Result<(), SendError> =
-                        slot.bus.send(gate.node, now, &frame.frame, frame.tag);
-                    shared.lost += u64::from(taken.is_err());
-                }
-            }
-            self.deadline = step.deadline.filter(|due| *due > now);
-            if step.events {
-                self.engine.events(|_| {});
-            }
-            if !step.more {
-                break;
-            }
         }
     }
 }

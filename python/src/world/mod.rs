@@ -7,17 +7,21 @@
 mod cyclic;
 mod error_frame;
 mod gate;
+mod gateway;
 mod slot;
 mod station;
 
 pub(crate) use cyclic::CyclicTask;
-pub(crate) use gate::{GateSpec, WorldGateway, make_gate};
+pub(crate) use gateway::{GateSpec, WorldGateway, make_gate};
 pub(crate) use slot::BusSlot;
 pub(crate) use station::{HeardFrame, IdFilter, Station, StationSettings};
 
 use bus::{Bus, BusConfig, ConfigError, SendError};
 use cyclic::CyclicTasks;
 use frame::{Frame, Nanos};
+
+/// Time from bus-off to the restart of a node, ns: as `restart-ms 100` of `ip link`.
+pub(crate) const RESTART: Nanos = 100_000_000;
 
 /// The end of [`World::run`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -206,8 +210,9 @@ impl World {
     /// Moves to a time that is not after the next event.
     fn step(&mut self, at: Nanos) {
         let mut happened = false;
+        let gates = self.gateway.as_ref().map_or(&[][..], WorldGateway::gates);
         for slot in &mut self.slots {
-            happened |= slot.run_until(at, &mut self.stations, self.gateway.as_ref());
+            happened |= slot.run_until(at, &mut self.stations, gates);
         }
         self.now = at;
         while let Some((task, station, frame)) = self.cyclic.take_due(at) {

@@ -1,7 +1,7 @@
 //! A bus with the stations, the gateway's gates and the acknowledging node on it.
 
 use super::error_frame::{change_of_state, detected_error};
-use super::gate::WorldGateway;
+use super::gate::PortGate;
 use super::station::{Station, StationSettings};
 use bus::{Bus, ConfigError, NodeConfig, NodeEvent, NodeId};
 use frame::Nanos;
@@ -112,13 +112,13 @@ impl BusSlot {
         &mut self,
         at: Nanos,
         stations: &mut [Station],
-        gateway: Option<&WorldGateway>,
+        gates: &[PortGate],
     ) -> bool {
         let owners = &self.owners;
         let mut happened = false;
         self.bus.run_until(at, |event| {
             happened = true;
-            hand_over(owners, event, stations, gateway);
+            hand_over(owners, event, stations, gates);
         });
         happened
     }
@@ -129,7 +129,7 @@ fn hand_over(
     owners: &[NodeOwner],
     event: &NodeEvent<'_>,
     stations: &mut [Station],
-    gateway: Option<&WorldGateway>,
+    gates: &[PortGate],
 ) {
     let nodes = (0..).map(NodeId).zip(owners);
     match *event {
@@ -154,7 +154,7 @@ fn hand_over(
                         }
                     }
                     NodeOwner::Gate(at) if own || hears => {
-                        let Some(gate) = gateway.and_then(|gateway| gateway.gate(at)) else {
+                        let Some(gate) = gates.get(at) else {
                             continue;
                         };
                         match own {
@@ -198,7 +198,7 @@ fn hand_over(
                 }
             }
             Some(NodeOwner::Gate(index)) => {
-                if let Some(gate) = gateway.and_then(|gateway| gateway.gate(*index)) {
+                if let Some(gate) = gates.get(*index) {
                     gate.lost();
                 }
             }
