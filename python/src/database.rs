@@ -10,8 +10,8 @@ use signals::{
     SignalScale, SignalState,
 };
 
-/// A column of values for Python: the signal's name, `float64` values, and a byte for each that is 1
-/// if the value is there.
+/// A column of values for Python: the signal's name, `float64` values, and for each a byte that is
+/// 1 if the value is there.
 type SignalColumn<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// The messages of a bus with their signals.

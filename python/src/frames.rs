@@ -22,8 +22,8 @@ pub(crate) mod bits {
     pub(crate) const OWN: u8 = 64;
 }
 
-/// Makes a frame of its parts; `len` is the length of the payload, or the length that a remote frame
-/// requests.
+/// Makes a frame of its parts; `len` is the length of the payload, or the length that a remote
+/// frame requests.
 pub(crate) fn from_parts(id: u32, bits: u8, data: &[u8], len: usize) -> Result<Frame, String> {
     let has = |bit: u8| bits & bit != 0;
     if has(bits::ERROR) {
