@@ -36,16 +36,16 @@ impl BusWorld {
         name: &str,
         text: &str,
         folder: PathBuf,
-        bitrate: u32,
-        data_bitrate: Option<u32>,
+        bitrate: i64,
+        data_bitrate: Option<i64>,
         real: bool,
     ) -> PyResult<(Self, String)> {
-        bit_rate(bitrate, data_bitrate)?;
+        let rate = bit_rate(bitrate, data_bitrate)?;
         let made = Self::new(real);
         let source = SourceText::new(name, text);
         let rates = DefaultRates {
-            nominal: bitrate,
-            data: data_bitrate,
+            nominal: rate.nominal(),
+            data: rate.data(),
         };
         let build = |world: &mut World| gateway::build(world, &source, &folder, rates);
         let warnings = py.detach(|| made.shared.with(build));
@@ -66,14 +66,14 @@ impl BusWorld {
         &self,
         py: Python<'_>,
         name: String,
-        bitrate: u32,
-        data_bitrate: Option<u32>,
+        bitrate: i64,
+        data_bitrate: Option<i64>,
         acknowledges: bool,
     ) -> PyResult<()> {
-        bit_rate(bitrate, data_bitrate)?;
+        let rate = bit_rate(bitrate, data_bitrate)?;
         let config = BusConfig {
-            data: data_bitrate,
-            ..BusConfig::classic(bitrate)
+            data: rate.data(),
+            ..BusConfig::classic(rate.nominal())
         };
         let words = format!("channel {name:?}");
         let add = || {

@@ -74,8 +74,10 @@ impl FrameTiming {
 }
 
 /// Reads bit rates; `data` is that of the data phase.
-pub(crate) fn bit_rate(nominal: u32, data: Option<u32>) -> PyResult<BitRate> {
-    BitRate::new(nominal, data).map_err(|error| {
+pub(crate) fn bit_rate(nominal: i64, data: Option<i64>) -> PyResult<BitRate> {
+    // What is no u32 is out of range, too.
+    let number = |rate: i64| u32::try_from(rate).unwrap_or_default();
+    BitRate::new(number(nominal), data.map(number)).map_err(|error| {
         let data = data.map_or_else(String::new, |data| format!(", data_bitrate={data}"));
         PyValueError::new_err(format!("bitrate={nominal}{data}: {error}"))
     })
@@ -106,7 +108,7 @@ fn time(frame: &Frame, rate: BitRate) -> PyResult<FrameTiming> {
 
 /// Returns the timing of a frame in candump's text.
 #[pyfunction]
-fn timing_of_text(text: &str, bitrate: u32, data_bitrate: Option<u32>) -> PyResult<FrameTiming> {
+fn timing_of_text(text: &str, bitrate: i64, data_bitrate: Option<i64>) -> PyResult<FrameTiming> {
     time(&frames::from_text(text)?, bit_rate(bitrate, data_bitrate)?)
 }
 
@@ -114,8 +116,8 @@ fn timing_of_text(text: &str, bitrate: u32, data_bitrate: Option<u32>) -> PyResu
 #[pyfunction]
 fn timing_of_parts(
     parts: (u32, u8, Vec<u8>, usize),
-    bitrate: u32,
-    data_bitrate: Option<u32>,
+    bitrate: i64,
+    data_bitrate: Option<i64>,
 ) -> PyResult<FrameTiming> {
     let (id, bits, data, len) = parts;
     let frame = frames::from_parts(id, bits, &data, len).map_err(PyValueError::new_err)?;
@@ -146,8 +148,8 @@ fn durations_of_columns<'py>(
     lengths: &[u8],
     data: &[u8],
     width: usize,
-    bitrate: u32,
-    data_bitrate: Option<u32>,
+    bitrate: i64,
+    data_bitrate: Option<i64>,
     occupied: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let rate = bit_rate(bitrate, data_bitrate)?;

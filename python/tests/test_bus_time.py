@@ -170,9 +170,13 @@ def test_messages_that_no_bus_carries_are_refused(open_bus):
     bus = open_bus()
     for wrong, words in [
         (message(0x800), "is_extended_id=True"),
-        (message(0x20000000, is_extended_id=True), "29 bits"),
+        (message(0x20000000, is_extended_id=True), "0 to 0x1fffffff"),
+        (message(-1), "0 to 0x1fffffff"),
+        (message(1, dlc=65, is_remote_frame=True), "a length of 0 to 64"),
+        (message(1, dlc=9, is_remote_frame=True), "9 bytes do not fit"),
         (message(1, bytes(9)), "is_fd=True"),
         (message(1, bytes(65), is_fd=True), "64"),
+        (message(1, is_fd=True, is_remote_frame=True), "cannot be remote"),
         (message(1, is_error_frame=True), "error frame"),
         (message(1, b"\x01", dlc=8), "leave out dlc"),
     ]:

@@ -83,6 +83,8 @@ def test_an_error_names_the_place_and_the_cure(text, place, cure):
 def test_bit_rates_out_of_range_are_refused():
     with pytest.raises(ValueError, match="bitrate=5: bit rates from 1000"):
         cangate.timing("123#", bitrate=5)
+    with pytest.raises(ValueError, match="bitrate=-1: bit rates from 1000"):
+        cangate.timing("123#", bitrate=-1)
     with pytest.raises(ValueError, match="below the nominal one"):
         cangate.timing("123#", bitrate=500_000, data_bitrate=250_000)
     with pytest.raises(TypeError, match="candump's text"):
@@ -113,6 +115,25 @@ def test_arrays_give_arrays():
         assert cangate.timing(frame, data_bitrate=2_000_000).duration_ns == time
     remote = cangate.durations(ids, lengths=4, is_remote_frame=numpy.ones(16, dtype=bool))
     assert remote[0] == cangate.timing("100#R4").duration_ns
+
+
+def test_wrong_arrays_are_refused():
+    numpy = pytest.importorskip("numpy")
+    ids = numpy.array([1, 2])
+    for columns, words in [
+        ({"lengths": 4}, "frame 0: a length of 4 and 0 bytes"),
+        ({"data": numpy.zeros((1, 8), dtype=numpy.uint8)}, "with 2 rows"),
+        ({"data": numpy.zeros((2, 65), dtype=numpy.uint8)}, "at most 64 columns"),
+        ({"data": numpy.zeros((2, 8))}, "float64"),
+        ({"is_fd": numpy.ones(3, dtype=bool)}, "give one for each"),
+        ({"data": numpy.zeros((2, 9), dtype=numpy.uint8)}, "frame 0: ID 0x1: 9 bytes"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            cangate.durations(ids, **columns)
+    for wrong in (numpy.array([-1]), numpy.array([2**29]), numpy.array([0.5]), ids.reshape(2, 1)):
+        with pytest.raises(ValueError, match="IDs"):
+            cangate.durations(wrong)
+    assert len(cangate.durations(numpy.array([], dtype=numpy.uint32))) == 0
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
 from cangate import _core
+from cangate._columns import payload_columns
 from cangate._frames import FrameLike, to_parts
 
 
@@ -91,20 +92,9 @@ class Database:
         :return: arrays of ``float64`` with NaN where a frame does not contain the signal; without
             NumPy, lists with ``None``.
         :raises KeyError: if there is no message of this name.
+        :raises ValueError: if there are not as many lengths as payloads.
         """
-        rows = [bytes(row) for row in data]
-        if lengths is None:
-            lengths = [len(row) for row in rows]
-        lengths = [int(length) for length in lengths]
-        if len(lengths) != len(rows) or any(not 0 <= n <= 255 for n in lengths):
-            raise ValueError(
-                f"{len(rows)} payloads and {len(lengths)} lengths: give each payload a length of "
-                "0 to 255"
-            )
-        width = max(map(len, rows), default=0)
-        joined = b"".join(row.ljust(width, b"\0") for row in rows)
-        limits = bytes(min(length, len(row)) for length, row in zip(lengths, rows))
-        found = self._core.columns(message, joined, limits, width)
+        found = self._core.columns(message, *payload_columns(data, lengths))
         try:
             import numpy
         except ImportError:

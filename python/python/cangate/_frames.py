@@ -15,6 +15,10 @@ ESI = 16
 ERROR = 32
 OWN = 64
 
+#: The greatest ID of 29 bits, and the length of the longest payload, bytes.
+LARGEST_ID = 0x1FFFFFFF
+LONGEST = 64
+
 FrameParts = Tuple[int, int, bytes, int]
 
 
@@ -52,7 +56,13 @@ def to_parts(frame: FrameLike) -> FrameParts:
             | (ESI if frame.error_state_indicator else 0)
             | (ERROR if frame.is_error_frame else 0)
         )
-        return (frame.arbitration_id, flags, bytes(frame.data), frame.dlc)
+        number, length = frame.arbitration_id, frame.dlc
+        if not (0 <= number <= LARGEST_ID and 0 <= length <= LONGEST):
+            raise ValueError(
+                f"ID {number:#x}, dlc={length}: give an ID of 0 to {LARGEST_ID:#x} and a length of "
+                f"0 to {LONGEST}"
+            )
+        return (number, flags, bytes(frame.data), length)
     except AttributeError as error:
         raise TypeError(
             f"{frame!r} is not a frame: give candump's text such as '123#1122', or a can.Message"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from array import array
-from typing import Any, Iterable, List, Optional, Sequence, Union
+from typing import Any, Iterable, Optional
 
 from cangate import _core
 from cangate._core import FrameTiming
+from cangate._columns import FlagValues, FrameColumns, id_columns, is_array
 from cangate._frames import BRS, EXTENDED, FD, REMOTE, FrameLike, to_parts
-
-FLAG_VALUES = Union[bool, Sequence[bool]]
 
 
 def timing(
@@ -36,10 +35,10 @@ def durations(
     *,
     data: Any = None,
     lengths: Any = None,
-    is_extended_id: FLAG_VALUES = False,
-    is_remote_frame: FLAG_VALUES = False,
-    is_fd: FLAG_VALUES = False,
-    bitrate_switch: FLAG_VALUES = False,
+    is_extended_id: FlagValues = False,
+    is_remote_frame: FlagValues = False,
+    is_fd: FlagValues = False,
+    bitrate_switch: FlagValues = False,
     bitrate: int = 500_000,
     data_bitrate: Optional[int] = None,
     with_intermission: bool = False,
@@ -62,19 +61,16 @@ def durations(
     :return: an array of ``int64`` if NumPy is installed, else a list.
     :raises ValueError: names the frame by its index, and the mistake.
     """
-    frames = frames.tolist() if hasattr(frames, "tolist") else list(frames)
-    if frames and isinstance(frames[0], int):
-        columns = _id_columns(
-            frames,
-            data,
-            lengths,
-            {
-                EXTENDED: is_extended_id,
-                REMOTE: is_remote_frame,
-                FD: is_fd,
-                BRS: bitrate_switch,
-            },
-        )
+    if not is_array(frames):
+        frames = list(frames)
+    if is_array(frames) or (frames and isinstance(frames[0], int)):
+        flags = {
+            EXTENDED: is_extended_id,
+            REMOTE: is_remote_frame,
+            FD: is_fd,
+            BRS: bitrate_switch,
+        }
+        columns = id_columns(frames, data, lengths, flags)
     else:
         columns = _frame_columns(frames)
     times = _core.durations_of_columns(
@@ -103,7 +99,7 @@ def bus_load(frames: Any, seconds: float, **columns: Any) -> float:
     )
 
 
-def _frame_columns(frames: Iterable[FrameLike]) -> tuple[bytes, bytes, bytes, bytes, int]:
+def _frame_columns(frames: Iterable[FrameLike]) -> FrameColumns:
     ids, flags, lengths, rows = array("I"), bytearray(), bytearray(), []
     for number, frame in enumerate(frames):
         try:
@@ -117,49 +113,6 @@ def _frame_columns(frames: Iterable[FrameLike]) -> tuple[bytes, bytes, bytes, by
     width = max(map(len, rows), default=0)
     data = b"".join(row.ljust(width, b"\0") for row in rows)
     return ids.tobytes(), bytes(flags), bytes(lengths), data, width
-
-
-def _id_columns(
-    ids: List[int], data: Any, lengths: Any, flags: dict[int, FLAG_VALUES]
-) -> tuple[bytes, bytes, bytes, bytes, int]:
-    count = len(ids)
-    try:
-        numbers = array("I", ids).tobytes()
-    except (OverflowError, TypeError) as error:
-        raise ValueError(f"IDs: {error}: give integers from 0 to 0x1FFFFFFF") from error
-    bits = bytearray(count)
-    for bit, given in flags.items():
-        for number, is_set in enumerate(_spread(given, count, "a flag")):
-            bits[number] |= bit if is_set else 0
-    rows = [b""] * count if data is None else [bytes(row) for row in data]
-    if len(rows) != count:
-        raise ValueError(f"{count} IDs and {len(rows)} payloads: give each ID one")
-    if lengths is None:
-        lengths = [len(row) for row in rows]
-    lengths = _spread(lengths, count, "a length")
-    for number, (length, row) in enumerate(zip(lengths, rows)):
-        if not 0 <= length <= 64:
-            raise ValueError(f"frame {number}: a length of {length}: give 0 to 64 bytes")
-        if length > len(row) and not bits[number] & REMOTE:
-            raise ValueError(
-                f"frame {number}: a length of {length} and {len(row)} bytes of data: stuff bits "
-                "depend on the payload, so give all of it"
-            )
-    width = max(map(len, rows), default=0)
-    joined = b"".join(row.ljust(width, b"\0") for row in rows)
-    return numbers, bytes(bits), bytes(lengths), joined, width
-
-
-def _spread(given: Any, count: int, what: str) -> List[Any]:
-    """Return one value for each frame."""
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    if isinstance(given, (bool, int)):
-        return [given] * count
-    values = list(given)
-    if len(values) != count:
-        raise ValueError(f"{count} IDs and {len(values)} values of {what}: give one for each ID")
-    return values
 
 
 assert array("I").itemsize == 4 and array("Q").itemsize == 8, sys.platform

@@ -38,14 +38,15 @@ class OpenWorld:
                 WORLDS.remove(self)
 
 
-LOCK = threading.Lock()
+# Reentrant: the end of a forgotten bus object can come at any allocation.
+LOCK = threading.RLock()
 WORLDS: List[OpenWorld] = []
 
 
 def list_channels() -> List[str]:
     """Return the names of all open channels."""
     with LOCK:
-        return [name for world in WORLDS for name in world.core.channels()]
+        return [name for world in list(WORLDS) for name in world.core.channels()]
 
 
 def open_world(
@@ -83,7 +84,7 @@ def _gateway_key(gateway: Any) -> str:
 
 
 def _find(channel: str, group: Optional[str], source: Optional[str]) -> Optional[OpenWorld]:
-    for world in WORLDS:
+    for world in list(WORLDS):
         if group is not None and world.group == group:
             return world
         if source is not None and world.gateway == source:
@@ -117,7 +118,7 @@ def _make(
         raise ValueError(
             f"the gateway has no port {channel!r}: its ports are " + ", ".join(core.ports())
         )
-    taken = {known for world in WORLDS for known in world.core.channels()}
+    taken = {known for world in list(WORLDS) for known in world.core.channels()}
     for known in core.channels():
         if known in taken:
             raise ValueError(

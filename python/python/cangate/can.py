@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import can
 from can import BitTiming, BitTimingFd, BusABC, BusState, CanProtocol, Message
-from can.exceptions import CanInitializationError, CanOperationError
+from can.exceptions import CanOperationError
 
 from cangate import _core
 from cangate._cyclic import ScheduledSendTask
@@ -111,7 +111,6 @@ class CangateBus(BusABC):
         self.channel = name
         self.bitrate, self.data_bitrate = (rates[0], rates[1]) if rates else (0, None)
         self._thread = threading.get_ident()
-        self._overruns = 0
         self._can_protocol = CanProtocol.CAN_FD if self.data_bitrate else CanProtocol.CAN_20
         self.channel_info = f"cangate bus {name} at {self.bitrate} bit/s, {clock} time"
         super().__init__(channel=channel, can_filters=can_filters)
