@@ -38,9 +38,11 @@ def measure(order):
         "gateway": GATEWAY.format(order=order),
         "clock": "test",
     }
-    with can.Bus(channel="powertrain", **options) as engine, can.Bus(
-        channel="powertrain", **options
-    ) as monitor, can.Bus(channel="body", **options) as body:
+    with (
+        can.Bus(channel="powertrain", **options) as engine,
+        can.Bus(channel="powertrain", **options) as monitor,
+        can.Bus(channel="body", **options) as body,
+    ):
         for count in range(20):
             engine.send(message(0x400 + count, bytes(8)))
         engine.send(message(0x010, b"\x01"))
@@ -66,4 +68,6 @@ with can.Bus(interface="cangate", channel="minute", clock="test") as bus:
     for number in range(10):
         bus.send_periodic(message(0x100 + number, bytes(8)), period=0.010)
     bus.advance(60)
-    print(f"a minute of traffic:       {bus.statistics()['bus_frames']} frames, load {bus.load():.1%}")
+    print(
+        f"a minute of traffic:       {bus.statistics()['bus_frames']} frames, load {bus.load():.1%}"
+    )

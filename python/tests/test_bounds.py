@@ -43,9 +43,7 @@ def test_a_message_waits_for_one_frame_of_lower_priority():
 def test_the_greatest_length_is_that_of_a_frame_with_that_many_bits():
     frame = cangate.bounds(SET)["buses"][0]["messages"][0]
     assert frame["bits"] * 2_000 == frame["frame_ns"]
-    worst = max(
-        cangate.timing(f"100#{bytes([a] * 8).hex()}").bits - 3 for a in range(256)
-    )
+    worst = max(cangate.timing(f"100#{bytes([a] * 8).hex()}").bits - 3 for a in range(256))
     assert frame["bits"] >= worst
 
 

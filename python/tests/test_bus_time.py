@@ -1,5 +1,7 @@
 """Buses in bit time: arbitration, durations, the time of a test, errors."""
 
+import asyncio
+import gc
 import threading
 import time
 
@@ -83,9 +85,11 @@ def test_a_standard_id_wins_against_an_extended_one_and_data_against_remote(open
 
 def play(channel):
     heard = []
-    with can.Bus(interface="cangate", channel=channel, clock="test") as a, can.Bus(
-        interface="cangate", channel=channel, clock="test"
-    ) as b, can.Bus(interface="cangate", channel=channel, clock="test") as tester:
+    with (
+        can.Bus(interface="cangate", channel=channel, clock="test") as a,
+        can.Bus(interface="cangate", channel=channel, clock="test") as b,
+        can.Bus(interface="cangate", channel=channel, clock="test") as tester,
+    ):
         a.send_periodic(message(0x100, b"\x01" * 8), 0.001)
         b.send_periodic(message(0x101, b"\x02" * 8), 0.0007, duration=0.5)
         while tester.now() < 1:
@@ -137,7 +141,7 @@ def test_periodic_messages_have_exact_times(open_bus):
     assert receiver.recv(1).timestamp == 1 + duration / 1e9
     with pytest.raises(ValueError, match="cannot be changed"):
         task.modify_data(message(0x56))
-    with pytest.raises(ValueError, match="period=0"):
+    with pytest.raises(ValueError, match="period=0: give at least 1e-06 s"):
         sender.send_periodic(message(1), 0)
     with pytest.raises(NotImplementedError, match="modify_data"):
         sender.send_periodic(message(1), 0.1, modifier_callback=lambda m: None)
@@ -352,3 +356,69 @@ def test_a_minute_of_traffic_is_one_call(open_bus):
     buses[0].advance(60)
     print(f"60 s with 18000 frames: {(time.perf_counter() - before) * 1e3:.0f} ms")
     assert buses[0].statistics()["received"] == 12_000
+
+
+def test_waiting_without_end_can_be_interrupted(open_bus):
+    signal = pytest.importorskip("signal")
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("this system has no timer signals")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    bus, busy = open_bus(), open_bus("busy", can_filters=[{"can_id": 1, "can_mask": 0x7FF}])
+    sender = open_bus("busy")
+    sender.send_periodic(message(2), 0.001)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for waiting in (bus, busy):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(KeyboardInterrupt):
+                waiting.recv()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_forgotten_bus_object_ends_its_channel():
+    bus = can.Bus(interface="cangate", channel="forgotten", clock="test")
+    bus.advance(1)
+    del bus
+    gc.collect()
+    with can.Bus(interface="cangate", channel="forgotten", clock="test") as bus:
+        assert bus.now() == 0
+
+
+def test_a_notifier_of_an_event_loop_gets_messages(open_bus):
+    sender, receiver = open_bus(), open_bus()
+
+    async def listen():
+        reader = can.AsyncBufferedReader()
+        notifier = can.Notifier(receiver, [reader], timeout=0.05, loop=asyncio.get_running_loop())
+        try:
+            sender.send_periodic(message(0x55), 0.01)
+            sender.advance(0.1)
+            return [(await asyncio.wait_for(reader.get_message(), 5)).timestamp for _ in range(10)]
+        finally:
+            notifier.stop()
+
+    stamps = asyncio.run(listen())
+    assert [round((b - a) * 1e6) for a, b in zip(stamps, stamps[1:])] == [10_000] * 9
+
+
+def test_a_closing_bus_object_ends_the_wait_of_another_thread(open_bus):
+    bus = open_bus()
+    errors = []
+
+    def wait():
+        try:
+            bus.recv()
+        except can.CanOperationError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while thread.is_alive() and not errors:
+        bus.shutdown()
+        thread.join(0.01)
+    assert "closed" in errors[0]

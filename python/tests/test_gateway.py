@@ -120,11 +120,12 @@ def test_a_queue_by_priority_lets_urgent_messages_overtake(open_bus):
 
 def test_a_minute_through_the_gateway_is_repeatable():
     def play():
-        with can.Bus(
-            interface="cangate", channel="powertrain", gateway=GATEWAY, clock="test"
-        ) as powertrain, can.Bus(
-            interface="cangate", channel="body", gateway=GATEWAY, clock="test"
-        ) as body:
+        with (
+            can.Bus(
+                interface="cangate", channel="powertrain", gateway=GATEWAY, clock="test"
+            ) as powertrain,
+            can.Bus(interface="cangate", channel="body", gateway=GATEWAY, clock="test") as body,
+        ):
             powertrain.send_periodic(message(0x100, bytes(8)), 0.01)
             powertrain.send_periodic(message(0x101, bytes(4)), 0.007)
             body.send_periodic(message(0x300, b"\x01"), 0.02)
@@ -255,3 +256,28 @@ def test_the_keys_are_those_of_the_gateway():
     process = json.loads(schema.read_text())["properties"]["gateway"]["properties"]
     text = (source.parent / "mod.rs").read_text()
     assert all(f'"{key}"' in text for key in process)
+
+
+def test_the_gateway_works_in_real_time_too():
+    options = {"interface": "cangate", "gateway": GATEWAY, "clock": "real"}
+    with can.Bus(channel="powertrain", **options) as powertrain:
+        with can.Bus(channel="body", **options) as body:
+            powertrain.send(message(0x123))
+            first = body.recv(5)
+            powertrain.send(message(0x124))
+            assert first.timestamp < body.recv(5).timestamp
+
+
+def test_fd_frames_and_error_frames_stay_where_they_belong(open_bus):
+    gateway = GATEWAY.replace('id = "100-1FF"', "").replace(
+        'bitrate = "500k"', 'bitrate = "500k"\ndata_bitrate = "2M"'
+    )
+    powertrain, body = open_bus("powertrain", gateway), open_bus("body", gateway)
+    powertrain.send(message(0x123, bytes(12), is_fd=True))
+    powertrain.disturb_next("bit")
+    powertrain.send(message(0x124))
+    heard = []
+    while (received := body.recv(0.1)) is not None:
+        heard.append((received.arbitration_id, received.is_error_frame))
+    assert heard == [(0x124, False)]
+    assert body.gateway_fates()["undeliverable"] == 1

@@ -9,8 +9,8 @@
 The guide is ``docs/python.md`` in cangate's repository.
 """
 
-from cangate._core import FrameTiming, __version__
 from cangate._bounds import bounds
+from cangate._core import FrameTiming, __version__
 from cangate._database import Database
 from cangate._results import read
 from cangate._timing import bus_load, durations, timing

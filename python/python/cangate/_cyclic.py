@@ -15,6 +15,9 @@ from cangate import _core
 from cangate._frames import to_parts
 from cangate._time import to_ns
 
+#: The shortest period, ns. No bus has frames as short as this.
+SHORTEST_NS = 1_000
+
 
 class ScheduledSendTask(
     LimitedDurationCyclicSendTaskABC, ModifiableCyclicTaskABC, RestartableCyclicTaskABC
@@ -40,8 +43,8 @@ class ScheduledSendTask(
         :raises ValueError: if a time or a message is out of range.
         """
         super().__init__(messages, period, duration)
-        if to_ns(period, "period") == 0:
-            raise ValueError(f"period={period}: give at least 1e-9 s")
+        if to_ns(period, "period") < SHORTEST_NS:
+            raise ValueError(f"period={period}: give at least {SHORTEST_NS / 1e9:g} s")
         self._station = station
         self._task = station.add_cyclic(
             [to_parts(message) for message in self.messages],
@@ -62,9 +65,7 @@ class ScheduledSendTask(
     def modify_data(self, messages: Union[Sequence[Message], Message]) -> None:
         """Replace the data of the messages from the next one on; the times stay as they are."""
         super().modify_data(messages)
-        self._station.modify_cyclic(
-            self._task, [to_parts(message) for message in self.messages]
-        )
+        self._station.modify_cyclic(self._task, [to_parts(message) for message in self.messages])
 
     @property
     def is_running(self) -> bool:

@@ -106,6 +106,5 @@ class Database:
                 for name, values, present in found
             }
         return {
-            name: numpy.frombuffer(values, dtype=numpy.float64).copy()
-            for name, values, _ in found
+            name: numpy.frombuffer(values, dtype=numpy.float64).copy() for name, values, _ in found
         }

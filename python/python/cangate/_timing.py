@@ -7,8 +7,8 @@ from array import array
 from typing import Any, Iterable, Optional
 
 from cangate import _core
-from cangate._core import FrameTiming
 from cangate._columns import FlagValues, FrameColumns, id_columns, is_array
+from cangate._core import FrameTiming
 from cangate._frames import BRS, EXTENDED, FD, REMOTE, FrameLike, to_parts
 
 
@@ -73,9 +73,7 @@ def durations(
         columns = id_columns(frames, data, lengths, flags)
     else:
         columns = _frame_columns(frames)
-    times = _core.durations_of_columns(
-        *columns, bitrate, data_bitrate, with_intermission
-    )
+    times = _core.durations_of_columns(*columns, bitrate, data_bitrate, with_intermission)
     try:
         import numpy
     except ImportError:
@@ -94,9 +92,7 @@ def bus_load(frames: Any, seconds: float, **columns: Any) -> float:
     """
     if not seconds > 0:
         raise ValueError(f"seconds={seconds}: give a time above 0 s")
-    return int(sum(durations(frames, with_intermission=True, **columns))) / (
-        seconds * 1e9
-    )
+    return int(sum(durations(frames, with_intermission=True, **columns))) / (seconds * 1e9)
 
 
 def _frame_columns(frames: Iterable[FrameLike]) -> FrameColumns:

@@ -102,7 +102,13 @@ class CangateBus(BusABC):
         )
         try:
             self._station = self._world.core.attach(
-                name, mailboxes, queue, listen_only, receive_own_messages, error_frames, receive_queue
+                name,
+                mailboxes,
+                queue,
+                listen_only,
+                receive_own_messages,
+                error_frames,
+                receive_queue,
             )
         except BaseException:
             self._world.release()
@@ -212,9 +218,7 @@ class CangateBus(BusABC):
                 "modifier_callback needs a thread in real time: with clock='test', call "
                 "modify_data() of the task between calls of recv() or advance()"
             )
-        return super()._send_periodic_internal(
-            msgs, period, duration, autostart, modifier_callback
-        )
+        return super()._send_periodic_internal(msgs, period, duration, autostart, modifier_callback)
 
     def flush_tx_buffer(self) -> None:
         """Take back all messages that are not on the wire."""
@@ -284,6 +288,4 @@ class CangateBus(BusABC):
 
     @staticmethod
     def _detect_available_configs() -> List[can.typechecking.AutoDetectedConfig]:
-        return [
-            {"interface": "cangate", "channel": channel} for channel in list_channels()
-        ]
+        return [{"interface": "cangate", "channel": channel} for channel in list_channels()]
