@@ -3,9 +3,11 @@
 //! No call holds Python's lock while it holds the world's. A call that may last works in slices,
 //! so that Python can handle signals between them.
 
-use crate::world::{HeardFrame, RunEnd, World};
+use crate::world::{HeardFrame, Question, RunEnd, World};
 use bus::{Bus, SendError};
 use frame::{Frame, Nanos};
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +25,15 @@ pub(crate) enum SliceEnd<T> {
     TimedOut,
     /// Call again.
     Again,
+    /// Change this frame of this periodic task, then call again.
+    Asks {
+        /// The task.
+        task: usize,
+        /// The index of the frame.
+        index: usize,
+    },
+    /// The caller changes a periodic frame, and must not wait.
+    Reentered,
 }
 
 /// The end of a wait.
@@ -44,6 +55,8 @@ pub(crate) struct SharedWorld {
     moved: Condvar,
     /// The start of a world in real time; `None` for the time of a test.
     started: Option<Instant>,
+    /// The functions of Python that change frames of periodic tasks, with their stations.
+    callbacks: Mutex<BTreeMap<usize, (usize, Py<PyAny>)>>,
 }
 
 impl SharedWorld {
@@ -53,7 +66,33 @@ impl SharedWorld {
             world: Mutex::default(),
             moved: Condvar::new(),
             started: real.then(Instant::now),
+            callbacks: Mutex::default(),
         }
+    }
+
+    fn callbacks(&self) -> MutexGuard<'_, BTreeMap<usize, (usize, Py<PyAny>)>> {
+        self.callbacks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the function that changes the frames of a station's task.
+    pub(crate) fn keep_callback(&self, task: usize, station: usize, callback: Py<PyAny>) {
+        self.callbacks().insert(task, (station, callback));
+    }
+
+    /// Returns the function that changes the frames of a task.
+    pub(crate) fn callback(&self, py: Python<'_>, task: usize) -> Option<Py<PyAny>> {
+        Some(self.callbacks().get(&task)?.1.clone_ref(py))
+    }
+
+    /// Removes the functions of a station's tasks.
+    pub(crate) fn take_callbacks(&self, station: usize) -> Vec<Py<PyAny>> {
+        let mut callbacks = self.callbacks();
+        let of_it = callbacks.iter().filter(|(_, (of, _))| *of == station);
+        let tasks: Vec<usize> = of_it.map(|(task, _)| *task).collect();
+        let taken = tasks.iter().filter_map(|task| callbacks.remove(task));
+        taken.map(|(_, callback)| callback).collect()
     }
 
     /// Returns whether its time is real.
@@ -122,6 +161,15 @@ impl SharedWorld {
         match (found, end) {
             (Some(found), _) => SliceEnd::Done(found),
             (None, RunEnd::Reached) => SliceEnd::TimedOut,
+            (None, RunEnd::Asks) => match world.take_question() {
+                Some(Question::Mine { task, index }) => SliceEnd::Asks { task, index },
+                Some(Question::Reentered) => SliceEnd::Reentered,
+                Some(Question::OfAnother) => {
+                    drop(self.moved.wait_timeout(world, SLICE));
+                    SliceEnd::Again
+                }
+                None => SliceEnd::Again,
+            },
             (None, _) => SliceEnd::Again,
         }
     }

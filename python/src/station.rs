@@ -76,8 +76,9 @@ impl BusStation {
         made.collect()
     }
 
-    /// Does a work in slices, with Python's signals between them.
+    /// Does a work in slices, with Python's signals and its changes of periodic frames between them.
     fn slices<T: Send>(
+        &self,
         py: Python<'_>,
         mut slice: impl FnMut() -> SliceEnd<T> + Send,
     ) -> PyResult<Option<T>> {
@@ -86,8 +87,30 @@ impl BusStation {
                 SliceEnd::Done(result) => return Ok(Some(result)),
                 SliceEnd::TimedOut => return Ok(None),
                 SliceEnd::Again => py.check_signals()?,
+                SliceEnd::Asks { task, index } => self.answer(py, task, index)?,
+                SliceEnd::Reentered => {
+                    return Err(StationError::new_err(
+                        "modifier_callback lets time pass: change the message only, and wait \
+                         elsewhere",
+                    ));
+                }
             }
         }
+    }
+
+    /// Lets Python change a periodic frame. An error stops the task.
+    fn answer(&self, py: Python<'_>, task: usize, index: usize) -> PyResult<()> {
+        let changed = match self.shared.callback(py, task) {
+            None => Ok(None),
+            Some(callback) => callback
+                .call1(py, (index,))
+                .and_then(|parts| parts.extract::<FrameParts>(py))
+                .and_then(|parts| self.frames(vec![parts]))
+                .map(|frames| frames.first().copied()),
+        };
+        let frame = changed.as_ref().ok().copied().flatten();
+        self.shared.with(|world| world.answer(task, frame));
+        changed.map(drop)
     }
 }
 
@@ -115,7 +138,7 @@ impl BusStation {
             None | Some(0) => py.detach(|| self.shared.try_send(self.station, frame)),
             Some(_) => {
                 let limit = py.detach(|| self.shared.limit(timeout, drives));
-                Self::slices(py, || self.shared.send(self.station, frame, limit))?
+                self.slices(py, || self.shared.send(self.station, frame, limit))?
                     .unwrap_or(Err(SendError::Full))
             }
         };
@@ -131,7 +154,7 @@ impl BusStation {
         drives: bool,
     ) -> PyResult<Option<HeardParts<'py>>> {
         let limit = py.detach(|| self.shared.limit(timeout, drives));
-        let heard = Self::slices(py, || self.shared.receive(self.station, limit))?;
+        let heard = self.slices(py, || self.shared.receive(self.station, limit))?;
         Ok(heard.flatten().map(|heard| heard_parts(py, &heard)))
     }
 
@@ -152,16 +175,24 @@ impl BusStation {
         });
     }
 
-    /// Adds a periodic task, which does not run yet; returns its number.
+    /// Adds a periodic task, which does not run yet; returns its number. `callback` returns the
+    /// parts of the frame with this index before it is sent.
+    #[pyo3(signature = (parts, period, duration, callback))]
     fn add_cyclic(
         &self,
         py: Python<'_>,
         parts: Vec<FrameParts>,
         period: Nanos,
         duration: Option<Nanos>,
+        callback: Option<Py<PyAny>>,
     ) -> PyResult<usize> {
-        let task = CyclicTask::new(self.station, self.frames(parts)?, period, duration);
-        Ok(py.detach(|| self.shared.with(|world| world.cyclic_mut().add(task))))
+        let (frames, asks) = (self.frames(parts)?, callback.is_some());
+        let task = CyclicTask::new(self.station, frames, period, duration, asks);
+        let task = py.detach(|| self.shared.with(|world| world.cyclic_mut().add(task)));
+        if let Some(callback) = callback {
+            self.shared.keep_callback(task, self.station, callback);
+        }
+        Ok(task)
     }
 
     /// Starts a periodic task: its first frame is sent now.
@@ -209,7 +240,7 @@ impl BusStation {
     /// Lets this time pass, ns.
     fn advance(&self, py: Python<'_>, time: Nanos) -> PyResult<()> {
         let end = self.now(py).saturating_add(time);
-        Self::slices(py, || self.shared.advance(end))?;
+        self.slices(py, || self.shared.advance(end))?;
         Ok(())
     }
 
@@ -285,6 +316,7 @@ impl BusStation {
     /// Closes the station: it hears and sends nothing more.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.shared.with(|world| world.detach(self.station)));
+        drop(self.shared.take_callbacks(self.station));
     }
 }
 

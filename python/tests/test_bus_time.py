@@ -143,8 +143,57 @@ def test_periodic_messages_have_exact_times(open_bus):
         task.modify_data(message(0x56))
     with pytest.raises(ValueError, match="period=0: give at least 1e-06 s"):
         sender.send_periodic(message(1), 0)
-    with pytest.raises(NotImplementedError, match="modify_data"):
-        sender.send_periodic(message(1), 0.1, modifier_callback=lambda m: None)
+
+
+def test_a_periodic_message_is_changed_each_time(open_bus):
+    sender, receiver = open_bus(), open_bus()
+
+    def count(changed):
+        changed.data[0] = (changed.data[0] + 1) % 16
+
+    task = sender.send_periodic(message(0x55, b"\x00"), 0.01, modifier_callback=count)
+    receiver.advance(0.195)
+    heard = []
+    while (received := receiver.recv(0)) is not None:
+        heard.append((received.data[0], round(received.timestamp, 3)))
+    assert heard[:3] == [(1, 0.0), (2, 0.01), (3, 0.02)] and len(heard) == 20
+    task.stop()
+    assert receiver.recv(0.1) is None
+
+
+def test_a_callback_that_fails_stops_its_task(open_bus):
+    sender, receiver = open_bus(), open_bus()
+
+    def fail(_):
+        raise KeyError("counter")
+
+    failing = sender.send_periodic(message(1), 0.01, modifier_callback=fail)
+    with pytest.raises(KeyError, match="counter"):
+        receiver.recv(1)
+    assert not failing.is_running
+    waiting = sender.send_periodic(message(2), 0.01, modifier_callback=lambda _: receiver.recv(1))
+    with pytest.raises(RuntimeError, match="lets time pass"):
+        receiver.recv(1)
+    assert not waiting.is_running and receiver.recv(0.1) is None
+
+
+def test_two_threads_that_let_time_pass_change_each_message_once(open_bus):
+    sender, receiver = open_bus(), open_bus()
+    counts = iter(range(10_000))
+
+    def count(changed):
+        changed.data[:] = next(counts).to_bytes(2, "big")
+
+    sender.send_periodic(message(0x55, bytes(2)), 0.001, modifier_callback=count)
+    threads = [threading.Thread(target=bus.advance, args=(0.5,)) for bus in (sender, receiver)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    heard = []
+    while (received := receiver.recv(0)) is not None:
+        heard.append(int.from_bytes(received.data, "big"))
+    assert heard == list(range(len(heard))) and len(heard) >= 500
 
 
 def test_a_periodic_message_finds_a_full_queue(open_bus):

@@ -1,6 +1,6 @@
 """The extension module: internal, but for the classes that `cangate` names."""
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from cangate._frames import FrameParts
 
@@ -74,7 +74,11 @@ class BusStation:
     ) -> Optional[Tuple[int, int, int, int, bytes]]: ...
     def set_filters(self, filters: Optional[Sequence[Tuple[int, int, Optional[bool]]]]) -> None: ...
     def add_cyclic(
-        self, parts: Sequence[FrameParts], period: int, duration: Optional[int]
+        self,
+        parts: Sequence[FrameParts],
+        period: int,
+        duration: Optional[int],
+        callback: Optional[Callable[[int], FrameParts]],
     ) -> int: ...
     def start_cyclic(self, task: int) -> None: ...
     def stop_cyclic(self, task: int) -> None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional, Sequence, Tuple, Union
+from typing import Callable, Optional, Sequence, Tuple, Union
 
 from can import Message
 from can.broadcastmanager import (
@@ -12,7 +12,7 @@ from can.broadcastmanager import (
 )
 
 from cangate import _core
-from cangate._frames import to_parts
+from cangate._frames import FrameParts, to_parts
 from cangate._time import to_ns
 
 #: The shortest period, ns. No bus has frames as short as this.
@@ -35,24 +35,35 @@ class ScheduledSendTask(
         period: float,
         duration: Optional[float] = None,
         autostart: bool = True,
+        modifier_callback: Optional[Callable[[Message], None]] = None,
     ) -> None:
         """Make a task of a bus object; :meth:`can.BusABC.send_periodic` does.
 
         :param period: the time from one message to the next, s.
         :param duration: the time after the start from which on no message is sent, s.
+        :param modifier_callback: changes the data of each message before it is sent. It is called
+            in the thread that lets the time pass, and must not let time pass itself.
         :raises ValueError: if a time or a message is out of range.
         """
         super().__init__(messages, period, duration)
         if to_ns(period, "period") < SHORTEST_NS:
             raise ValueError(f"period={period}: give at least {SHORTEST_NS / 1e9:g} s")
         self._station = station
+        self._modifier = modifier_callback
         self._task = station.add_cyclic(
             [to_parts(message) for message in self.messages],
             to_ns(period, "period"),
             None if duration is None else to_ns(duration, "duration"),
+            None if modifier_callback is None else self._modify,
         )
         if autostart:
             self.start()
+
+    def _modify(self, index: int) -> FrameParts:
+        message = self.messages[index]
+        if self._modifier is not None:
+            self._modifier(message)
+        return to_parts(message)
 
     def start(self) -> None:
         """Start the task now, also again."""

@@ -211,14 +211,14 @@ class CangateBus(BusABC):
         autostart: bool = True,
         modifier_callback: Optional[Callable[[Message], None]] = None,
     ) -> can.broadcastmanager.CyclicSendTaskABC:
-        if modifier_callback is None:
-            return ScheduledSendTask(self._station, msgs, period, duration, autostart)
-        if self._world.clock == "test":
-            raise NotImplementedError(
-                "modifier_callback needs a thread in real time: with clock='test', call "
-                "modify_data() of the task between calls of recv() or advance()"
+        if modifier_callback is not None and self._world.clock == "real":
+            # In real time, it has a thread of its own, as with other interfaces.
+            return super()._send_periodic_internal(
+                msgs, period, duration, autostart, modifier_callback
             )
-        return super()._send_periodic_internal(msgs, period, duration, autostart, modifier_callback)
+        return ScheduledSendTask(
+            self._station, msgs, period, duration, autostart, modifier_callback
+        )
 
     def flush_tx_buffer(self) -> None:
         """Take back all messages that are not on the wire."""

@@ -13,6 +13,10 @@ pub(crate) struct CyclicTask {
     pub(crate) period: Nanos,
     /// The time after the start from which on no frame is sent, ns.
     pub(crate) duration: Option<Nanos>,
+    /// Whether Python changes each frame before it is sent.
+    asks: bool,
+    /// The changed frame.
+    answer: Option<Frame>,
     next_frame: usize,
     due: Option<Nanos>,
     end: Option<Nanos>,
@@ -20,19 +24,43 @@ pub(crate) struct CyclicTask {
     missed: u64,
 }
 
+/// A frame that is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum DueFrame {
+    /// It can be sent.
+    Ready {
+        /// The task.
+        task: usize,
+        /// The station that sends.
+        station: usize,
+        /// The frame.
+        frame: Frame,
+    },
+    /// Python changes it first.
+    Asks {
+        /// The task.
+        task: usize,
+        /// The index of the frame in the task.
+        index: usize,
+    },
+}
+
 impl CyclicTask {
-    /// Creates a task that does not run yet.
+    /// Creates a task that does not run yet. `asks`: Python changes each frame before it is sent.
     pub(crate) const fn new(
         station: usize,
         frames: Vec<Frame>,
         period: Nanos,
         duration: Option<Nanos>,
+        asks: bool,
     ) -> Self {
         Self {
             station,
             frames,
             period,
             duration,
+            asks,
+            answer: None,
             next_frame: 0,
             due: None,
             end: None,
@@ -72,6 +100,7 @@ impl CyclicTasks {
             task.due = Some(now);
             task.end = task.duration.map(|duration| now.saturating_add(duration));
             task.next_frame = 0;
+            task.answer = None;
         }
         self.find_next();
     }
@@ -109,8 +138,17 @@ impl CyclicTasks {
         self.next
     }
 
-    /// Returns a frame that is due, with its task and station.
-    pub(super) fn take_due(&mut self, now: Nanos) -> Option<(usize, usize, Frame)> {
+    /// Gives a task its changed frame; without one, the task stops.
+    pub(super) fn answer(&mut self, task: usize, frame: Option<Frame>) {
+        match (self.all.get_mut(task), frame) {
+            (Some(found), Some(frame)) => found.answer = Some(frame),
+            _ => self.stop(task),
+        }
+    }
+
+    /// Returns a frame that is due. One that [asks](DueFrame::Asks) is returned again until it has
+    /// its answer.
+    pub(super) fn take_due(&mut self, now: Nanos) -> Option<DueFrame> {
         if self.next.is_none_or(|next| next > now) {
             return None;
         }
@@ -123,15 +161,20 @@ impl CyclicTasks {
             self.find_next();
             return self.take_due(now);
         }
-        let frame = task
-            .frames
-            .get(task.next_frame % task.frames.len())
-            .copied();
-        task.next_frame = (task.next_frame + 1) % task.frames.len();
+        let index = task.next_frame % task.frames.len();
+        if task.asks && task.answer.is_none() {
+            return Some(DueFrame::Asks { task: place, index });
+        }
+        let frame = task.answer.take().or(task.frames.get(index).copied())?;
+        task.next_frame = (index + 1) % task.frames.len();
         task.due = Some(due.saturating_add(task.period.max(1)));
         let station = task.station;
         self.find_next();
-        Some((place, station, frame?))
+        Some(DueFrame::Ready {
+            task: place,
+            station,
+            frame,
+        })
     }
 
     /// Counts a frame of a task.

@@ -17,8 +17,9 @@ pub(crate) use slot::BusSlot;
 pub(crate) use station::{HeardFrame, IdFilter, Station, StationSettings};
 
 use bus::{Bus, BusConfig, ConfigError, SendError};
-use cyclic::CyclicTasks;
+use cyclic::{CyclicTasks, DueFrame};
 use frame::{Frame, Nanos};
+use std::thread::{self, ThreadId};
 
 /// Time from bus-off to the restart of a node, ns: as `restart-ms 100` of `ip link`.
 pub(crate) const RESTART: Nanos = 100_000_000;
@@ -32,6 +33,33 @@ pub(crate) enum RunEnd {
     Reached,
     /// The number of steps is used up.
     Paused,
+    /// A periodic frame waits for its change: [`World::take_question`].
+    Asks,
+}
+
+/// A periodic frame that Python changes before it is sent.
+#[derive(Clone, Copy, Debug)]
+struct AskedFrame {
+    task: usize,
+    index: usize,
+    /// The thread that changes it.
+    by: Option<ThreadId>,
+}
+
+/// The part of a caller in the change of a periodic frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Question {
+    /// The caller changes this frame of this task.
+    Mine {
+        /// The task.
+        task: usize,
+        /// The index of the frame in the task.
+        index: usize,
+    },
+    /// Another thread does.
+    OfAnother,
+    /// The caller does already, and waits meanwhile: without an end.
+    Reentered,
 }
 
 /// Buses in one time.
@@ -43,6 +71,9 @@ pub(crate) struct World {
     cyclic: CyclicTasks,
     gateway: Option<WorldGateway>,
     next_tag: u64,
+    asked: Option<AskedFrame>,
+    /// Whether something has happened on a bus that the gateway has not seen yet.
+    news: bool,
 }
 
 impl World {
@@ -195,6 +226,9 @@ impl World {
             if done(self) {
                 return RunEnd::Done;
             }
+            if self.asked.is_some() {
+                return RunEnd::Asks;
+            }
             let Some(next) = self.next().filter(|next| *next <= until) else {
                 self.step(until);
                 return RunEnd::Reached;
@@ -207,22 +241,58 @@ impl World {
         }
     }
 
+    /// Returns what the caller has to do about a periodic frame that waits for its change.
+    pub(crate) fn take_question(&mut self) -> Option<Question> {
+        let asked = self.asked.as_mut()?;
+        let me = thread::current().id();
+        Some(match asked.by {
+            Some(by) if by == me => Question::Reentered,
+            Some(_) => Question::OfAnother,
+            None => {
+                asked.by = Some(me);
+                Question::Mine {
+                    task: asked.task,
+                    index: asked.index,
+                }
+            }
+        })
+    }
+
+    /// Gives a periodic frame its change; without a frame, its task stops.
+    pub(crate) fn answer(&mut self, task: usize, frame: Option<Frame>) {
+        self.asked = None;
+        self.cyclic.answer(task, frame);
+    }
+
     /// Moves to a time that is not after the next event.
     fn step(&mut self, at: Nanos) {
-        let mut happened = false;
         let gates = self.gateway.as_ref().map_or(&[][..], WorldGateway::gates);
         for slot in &mut self.slots {
-            happened |= slot.run_until(at, &mut self.stations, gates);
+            self.news |= slot.run_until(at, &mut self.stations, gates);
         }
         self.now = at;
-        while let Some((task, station, frame)) = self.cyclic.take_due(at) {
-            let is_sent = self.send(station, &frame).is_ok();
-            self.cyclic.count(task, is_sent);
+        while let Some(due) = self.cyclic.take_due(at) {
+            match due {
+                DueFrame::Ready {
+                    task,
+                    station,
+                    frame,
+                } => {
+                    let is_sent = self.send(station, &frame).is_ok();
+                    self.cyclic.count(task, is_sent);
+                }
+                DueFrame::Asks { task, index } => {
+                    let by = None;
+                    self.asked = Some(AskedFrame { task, index, by });
+                    return;
+                }
+            }
         }
         if let Some(gateway) = &mut self.gateway
-            && (happened || gateway.deadline().is_some_and(|due| due <= at))
+            && (self.news || gateway.deadline().is_some_and(|due| due <= at))
         {
             gateway.step(at, &mut self.slots);
         }
+        self.news = false;
     }
 }
