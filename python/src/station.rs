@@ -76,7 +76,7 @@ impl BusStation {
         made.collect()
     }
 
-    /// Does a work in slices, with Python's signals and its changes of periodic frames between them.
+    /// Works in slices, with Python's signals and its changes of periodic frames between them.
     fn slices<T: Send>(
         &self,
         py: Python<'_>,
