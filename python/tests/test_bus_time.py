@@ -2,12 +2,14 @@
 
 import asyncio
 import gc
+import random
 import threading
 import time
 
 import pytest
 
 import cangate
+from reference import scheduled
 
 can = pytest.importorskip("can")
 
@@ -471,3 +473,22 @@ def test_a_closing_bus_object_ends_the_wait_of_another_thread(open_bus):
         bus.shutdown()
         thread.join(0.01)
     assert "closed" in errors[0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_traffic_is_as_in_the_reference(open_bus, seed):
+    draw = random.Random(seed)
+    nodes = [open_bus(mailboxes=64) for _ in range(4)]
+    receiver = open_bus()
+    ids = draw.sample(range(0x800), 200)
+    times = sorted(draw.randrange(0, 30_000_000, 1_000) for _ in ids)
+    frames = [(at, message(n, draw.randbytes(draw.randrange(9)))) for at, n in zip(times, ids)]
+    for at, each in frames:
+        receiver.advance((at - receiver.now_ns()) / 1e9)
+        assert receiver.now_ns() == at
+        draw.choice(nodes).send(each)
+    receiver.advance(1)
+    heard = []
+    while (received := receiver.recv(0)) is not None:
+        heard.append((round(received.timestamp * 1e9), received.arbitration_id))
+    assert heard == scheduled(frames)

@@ -2,11 +2,13 @@
 
 import json
 import logging
+import random
 from pathlib import Path
 
 import pytest
 
 import cangate
+from reference import scheduled
 
 can = pytest.importorskip("can")
 
@@ -281,3 +283,38 @@ def test_fd_frames_and_error_frames_stay_where_they_belong(open_bus):
         heard.append((received.arbitration_id, received.is_error_frame))
     assert heard == [(0x124, False)]
     assert body.gateway_fates()["undeliverable"] == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_traffic_through_the_gateway_is_as_in_the_reference(open_bus, seed):
+    draw = random.Random(seed)
+    gateway = """
+[ports.left]
+kind = "bus"
+[ports.right]
+kind = "bus"
+mailboxes = 32
+[[routes]]
+from = "left"
+to = "right"
+id = "000-3FF"
+"""
+    left, right = open_bus("left", gateway, mailboxes=64), open_bus("right", gateway)
+    other = open_bus("right", gateway, mailboxes=64)
+    ids = draw.sample(range(0x800), 150)
+    times = sorted(draw.randrange(0, 30_000_000, 1_000) for _ in ids)
+    sent = {"left": [], "right": []}
+    for at, number in zip(times, ids):
+        each = message(number, draw.randbytes(draw.randrange(9)))
+        left.advance((at - left.now_ns()) / 1e9)
+        side = draw.choice(["left", "right"])
+        (left if side == "left" else other).send(each)
+        sent[side].append((at, each))
+    left.advance(1)
+    heard = []
+    while (received := right.recv(0)) is not None:
+        heard.append((round(received.timestamp * 1e9), received.arbitration_id))
+    copies = {each.arbitration_id: each for _, each in sent["left"]}
+    ends = scheduled(sent["left"])
+    passed = [(at, copies[number]) for at, number in ends if number < 0x400]
+    assert heard == scheduled(sent["right"] + passed)

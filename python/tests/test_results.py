@@ -1,5 +1,7 @@
 """Results files keep whole numbers with nulls."""
 
+from pathlib import Path
+
 import pytest
 
 import cangate
@@ -32,3 +34,13 @@ def test_other_backends_are_refused(path):
         cangate.read(path, dtype_backend="numpy")
     with pytest.raises(FileNotFoundError):
         cangate.read(path.with_name("none.parquet"))
+
+
+def test_files_of_cangate_are_read():
+    folder = Path(__file__).resolve().parents[2] / "crates" / "probe" / "tests" / "data"
+    files = sorted(folder.glob("*.parquet"))
+    assert files
+    for path in files:
+        table = cangate.read(path)
+        assert table.num_rows > 0 and table.num_columns > 3, path.name
+        assert any(pyarrow.types.is_integer(field.type) for field in table.schema), path.name
