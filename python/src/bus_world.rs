@@ -4,7 +4,7 @@ use crate::clock::SharedWorld;
 use crate::gateway::{self, DefaultRates};
 use crate::station::{BusStation, StationError};
 use crate::timing::bit_rate;
-use crate::world::{RESTART, StationSettings, World, WorldGateway};
+use crate::world::{RESTART, StationSettings, WorldGateway, WorldState};
 use bus::BusConfig;
 use config::SourceText;
 use pyo3::exceptions::PyValueError;
@@ -47,7 +47,7 @@ impl BusWorld {
             nominal: rate.nominal(),
             data: rate.data(),
         };
-        let build = |world: &mut World| gateway::build(world, &source, &folder, rates);
+        let build = |world: &mut WorldState| gateway::build(world, &source, &folder, rates);
         let warnings = py.detach(|| made.shared.with(build));
         Ok((made, warnings.map_err(PyValueError::new_err)?))
     }

@@ -3,7 +3,7 @@
 //! No call holds Python's lock while it holds the world's. A call that may last works in slices,
 //! so that Python can handle signals between them.
 
-use crate::world::{HeardFrame, Question, RunEnd, World};
+use crate::world::{FrameQuestion, HeardFrame, RunEnd, WorldState};
 use bus::{Bus, SendError};
 use frame::{Frame, Nanos};
 use pyo3::prelude::*;
@@ -51,7 +51,7 @@ pub(crate) enum WaitLimit {
 
 /// A world that several threads use.
 pub(crate) struct SharedWorld {
-    world: Mutex<World>,
+    world: Mutex<WorldState>,
     moved: Condvar,
     /// The start of a world in real time; `None` for the time of a test.
     started: Option<Instant>,
@@ -101,7 +101,7 @@ impl SharedWorld {
     }
 
     /// Returns the world, which has the time of the clock if that is real.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, World> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, WorldState> {
         let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(now) = self.real_now() {
             world.run(now, u32::MAX, |_| false);
@@ -133,11 +133,11 @@ impl SharedWorld {
     pub(crate) fn wait<T>(
         &self,
         limit: WaitLimit,
-        mut ready: impl FnMut(&mut World) -> Option<T>,
+        mut ready: impl FnMut(&mut WorldState) -> Option<T>,
     ) -> SliceEnd<T> {
         let mut world = self.lock();
         let mut found = None;
-        let mut done = |world: &mut World| {
+        let mut done = |world: &mut WorldState| {
             found = ready(world);
             found.is_some()
         };
@@ -162,9 +162,9 @@ impl SharedWorld {
             (Some(found), _) => SliceEnd::Done(found),
             (None, RunEnd::Reached) => SliceEnd::TimedOut,
             (None, RunEnd::Asks) => match world.take_question() {
-                Some(Question::Mine { task, index }) => SliceEnd::Asks { task, index },
-                Some(Question::Reentered) => SliceEnd::Reentered,
-                Some(Question::OfAnother) => {
+                Some(FrameQuestion::Mine { task, index }) => SliceEnd::Asks { task, index },
+                Some(FrameQuestion::Reentered) => SliceEnd::Reentered,
+                Some(FrameQuestion::OfAnother) => {
                     drop(self.moved.wait_timeout(world, SLICE));
                     SliceEnd::Again
                 }
@@ -175,7 +175,7 @@ impl SharedWorld {
     }
 
     /// Returns how long a caller can sleep until something may have happened.
-    fn longest_sleep(&self, world: &World, limit: WaitLimit) -> Duration {
+    fn longest_sleep(&self, world: &WorldState, limit: WaitLimit) -> Duration {
         let mut longest = SLICE;
         if let WaitLimit::Real(end) = limit {
             longest = longest.min(end.saturating_duration_since(Instant::now()));
@@ -231,7 +231,7 @@ impl SharedWorld {
     }
 
     /// Calls `work` with the world, and wakes those who wait for it.
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut WorldState) -> T) -> T {
         let result = work(&mut self.lock());
         self.moved.notify_all();
         result

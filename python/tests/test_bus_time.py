@@ -56,6 +56,22 @@ def test_an_fd_message_takes_its_time(open_bus, length):
     assert receiver.protocol is can.CanProtocol.CAN_FD
 
 
+def test_a_length_without_a_dlc_is_padded(open_bus):
+    sender, receiver = open_bus(fd=True), open_bus()
+    sender.send(message(0x123, b"\xff" * 9, is_fd=True))
+    heard = receiver.recv(1)
+    assert heard.dlc == 12 and heard.data == b"\xff" * 9 + bytes(3)
+
+
+def test_a_bus_object_hears_the_frames_that_start_after_it_was_made(open_bus):
+    sender = open_bus()
+    sender.send(message(1))
+    sender.advance(0.000_01)
+    late = open_bus()
+    sender.send(message(2))
+    assert late.recv(1).arbitration_id == 2
+
+
 def test_the_lower_id_is_first(open_bus):
     buses = [open_bus() for _ in range(4)]
     receiver = open_bus()

@@ -7,6 +7,10 @@ from typing import Any, Dict, List, Sequence, Tuple, Union
 
 from cangate._frames import LARGEST_ID, LONGEST, REMOTE
 
+#: The codes of ``array`` for whole numbers of 32 and 64 bits, whose sizes the system decides.
+UINT32 = next(code for code in "IL" if array(code).itemsize == 4)
+UINT64 = next(code for code in "LQ" if array(code).itemsize == 8)
+
 FlagValues = Union[bool, Sequence[bool]]
 
 #: IDs (``uint32``), flags, lengths, data, and the number of bytes of data of each frame.
@@ -103,7 +107,7 @@ def _from_lists(
 ) -> FrameColumns:
     count = len(ids)
     try:
-        numbers = array("I", ids).tobytes()
+        numbers = array(UINT32, ids).tobytes()
     except (OverflowError, TypeError) as error:
         raise ValueError(f"IDs: {error}: give integers from 0 to {LARGEST_ID:#x}") from error
     bits = bytearray(count)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from typing import Any, Iterable, Optional
 
 from cangate import _core
-from cangate._columns import FlagValues, FrameColumns, id_columns, is_array
+from cangate._columns import UINT32, UINT64, FlagValues, FrameColumns, id_columns, is_array
 from cangate._core import FrameTiming
 from cangate._frames import BRS, EXTENDED, FD, REMOTE, FrameLike, to_parts
 
@@ -77,7 +76,7 @@ def durations(
     try:
         import numpy
     except ImportError:
-        return array("Q", times).tolist()
+        return array(UINT64, times).tolist()
     return numpy.frombuffer(times, dtype=numpy.uint64).astype(numpy.int64)
 
 
@@ -96,7 +95,7 @@ def bus_load(frames: Any, seconds: float, **columns: Any) -> float:
 
 
 def _frame_columns(frames: Iterable[FrameLike]) -> FrameColumns:
-    ids, flags, lengths, rows = array("I"), bytearray(), bytearray(), []
+    ids, flags, lengths, rows = array(UINT32), bytearray(), bytearray(), []
     for number, frame in enumerate(frames):
         try:
             number_of_id, bits, payload, length = to_parts(frame)
@@ -109,6 +108,3 @@ def _frame_columns(frames: Iterable[FrameLike]) -> FrameColumns:
     width = max(map(len, rows), default=0)
     data = b"".join(row.ljust(width, b"\0") for row in rows)
     return ids.tobytes(), bytes(flags), bytes(lengths), data, width
-
-
-assert array("I").itemsize == 4 and array("Q").itemsize == 8, sys.platform

@@ -147,7 +147,8 @@ class CangateBus(BusABC):
     def send(self, msg: Message, timeout: Optional[float] = None) -> None:
         """Hand a message to the node; it takes part in the next arbitration.
 
-        :param timeout: the longest time to wait for a place in the queue, s.
+        :param timeout: the longest time to wait for a place in the queue, s. Without it, a full
+            queue is an error at once.
         :raises ~can.exceptions.CanOperationError: if the node does not take it.
         :raises ValueError: if no bus carries such a message.
         """

@@ -8,7 +8,7 @@ mod databases;
 mod kinds;
 mod ports;
 
-use crate::world::{GateSpec, World, WorldGateway, make_gate};
+use crate::world::{GateSpec, WorldGateway, WorldState, make_gate};
 use bus::{BusConfig, NodeConfig};
 use config::read::{self, ReadKey as _};
 use config::{Diagnostic, Diagnostics, LARGEST_FILE, SourceText, TomlDocument, TomlTable, render};
@@ -55,7 +55,7 @@ pub(crate) struct DefaultRates {
 /// # Errors
 /// All mistakes of the file as text, with the lines.
 pub(crate) fn build(
-    world: &mut World,
+    world: &mut WorldState,
     source: &SourceText,
     folder: &Path,
     rates: DefaultRates,
@@ -172,7 +172,7 @@ fn lint(file: &GatewayFile, found: &mut Diagnostics) {
 }
 
 /// Makes the buses, and the engine between them.
-fn connect(world: &mut World, file: &GatewayFile, table: RoutingTable) -> Result<(), String> {
+fn connect(world: &mut WorldState, file: &GatewayFile, table: RoutingTable) -> Result<(), String> {
     let text = |error: bus::ConfigError| error.to_string();
     let mut buses = BTreeSet::new();
     for port in &file.ports {

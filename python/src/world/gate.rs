@@ -23,7 +23,7 @@ struct GateFrame {
     tag: u64,
 }
 
-/// What the halves of a gate and the world share.
+/// The state that the halves of a gate and the world share.
 #[derive(Default)]
 struct GateState {
     arrived: VecDeque<GateFrame>,

@@ -1,6 +1,6 @@
 //! Buses that share one time, the stations of Python on them, and the gateway between them.
 //!
-//! Time is nanoseconds since the world was made, and passes only in [`World::run`]. The order of
+//! Time is nanoseconds since the world was made, and passes only in [`WorldState::run`]. The order of
 //! what happens at one time is always the same: the buses in the order in which they were made,
 //! then periodic frames in the order of their tasks, then the gateway.
 
@@ -14,7 +14,7 @@ mod station;
 pub(crate) use cyclic::CyclicTask;
 pub(crate) use gateway::{GateSpec, WorldGateway, make_gate};
 pub(crate) use slot::BusSlot;
-pub(crate) use station::{HeardFrame, IdFilter, Station, StationSettings};
+pub(crate) use station::{HeardFrame, IdFilter, StationSettings, StationState};
 
 use bus::{Bus, BusConfig, ConfigError, SendError};
 use cyclic::{CyclicTasks, DueFrame};
@@ -24,7 +24,7 @@ use std::thread::{self, ThreadId};
 /// Time from bus-off to the restart of a node, ns: as `restart-ms 100` of `ip link`.
 pub(crate) const RESTART: Nanos = 100_000_000;
 
-/// The end of [`World::run`].
+/// The end of [`WorldState::run`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RunEnd {
     /// What the caller waited for is there.
@@ -33,7 +33,7 @@ pub(crate) enum RunEnd {
     Reached,
     /// The number of steps is used up.
     Paused,
-    /// A periodic frame waits for its change: [`World::take_question`].
+    /// A periodic frame waits for its change: [`WorldState::take_question`].
     Asks,
 }
 
@@ -48,7 +48,7 @@ struct AskedFrame {
 
 /// The part of a caller in the change of a periodic frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Question {
+pub(crate) enum FrameQuestion {
     /// The caller changes this frame of this task.
     Mine {
         /// The task.
@@ -64,10 +64,10 @@ pub(crate) enum Question {
 
 /// Buses in one time.
 #[derive(Default)]
-pub(crate) struct World {
+pub(crate) struct WorldState {
     now: Nanos,
     slots: Vec<BusSlot>,
-    stations: Vec<Station>,
+    stations: Vec<StationState>,
     cyclic: CyclicTasks,
     gateway: Option<WorldGateway>,
     next_tag: u64,
@@ -76,7 +76,7 @@ pub(crate) struct World {
     news: bool,
 }
 
-impl World {
+impl WorldState {
     /// Adds a bus; all of `names` are names of it.
     pub(crate) fn add_bus(
         &mut self,
@@ -128,7 +128,7 @@ impl World {
             Ok(node) => node,
             Err(error) => return Some(Err(error)),
         };
-        self.stations.push(Station::new(slot, node, settings));
+        self.stations.push(StationState::new(slot, node, settings));
         Some(Ok(station))
     }
 
@@ -147,12 +147,12 @@ impl World {
     }
 
     /// Returns a station.
-    pub(crate) fn station(&self, station: usize) -> Option<&Station> {
+    pub(crate) fn station(&self, station: usize) -> Option<&StationState> {
         self.stations.get(station)
     }
 
     /// Returns a station.
-    pub(crate) fn station_mut(&mut self, station: usize) -> Option<&mut Station> {
+    pub(crate) fn station_mut(&mut self, station: usize) -> Option<&mut StationState> {
         self.stations.get_mut(station)
     }
 
@@ -242,15 +242,15 @@ impl World {
     }
 
     /// Returns what the caller has to do about a periodic frame that waits for its change.
-    pub(crate) fn take_question(&mut self) -> Option<Question> {
+    pub(crate) fn take_question(&mut self) -> Option<FrameQuestion> {
         let asked = self.asked.as_mut()?;
         let me = thread::current().id();
         Some(match asked.by {
-            Some(by) if by == me => Question::Reentered,
-            Some(_) => Question::OfAnother,
+            Some(by) if by == me => FrameQuestion::Reentered,
+            Some(_) => FrameQuestion::OfAnother,
             None => {
                 asked.by = Some(me);
-                Question::Mine {
+                FrameQuestion::Mine {
                     task: asked.task,
                     index: asked.index,
                 }

@@ -2,11 +2,11 @@
 
 use super::error_frame::{change_of_state, detected_error};
 use super::gate::PortGate;
-use super::station::{Station, StationSettings};
+use super::station::{StationSettings, StationState};
 use bus::{Bus, ConfigError, NodeConfig, NodeEvent, NodeId};
 use frame::Nanos;
 
-/// What a node of a bus belongs to.
+/// The owner of a node of a bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum NodeOwner {
     /// A station of Python, by its index.
@@ -107,11 +107,11 @@ impl BusSlot {
         }
     }
 
-    /// Lets time pass, and hands what happens to stations and gates. Returns whether anything did.
+    /// Lets time pass, and passes events to stations and gates. Returns whether there was any.
     pub(super) fn run_until(
         &mut self,
         at: Nanos,
-        stations: &mut [Station],
+        stations: &mut [StationState],
         gates: &[PortGate],
     ) -> bool {
         let owners = &self.owners;
@@ -124,11 +124,11 @@ impl BusSlot {
     }
 }
 
-/// Hands an event to those whom it concerns.
+/// Passes an event to the stations and gates that it concerns.
 fn hand_over(
     owners: &[NodeOwner],
     event: &NodeEvent<'_>,
-    stations: &mut [Station],
+    stations: &mut [StationState],
     gates: &[PortGate],
 ) {
     let nodes = (0..).map(NodeId).zip(owners);

@@ -46,7 +46,7 @@ pub(crate) struct HeardFrame {
 }
 
 /// A station.
-pub(crate) struct Station {
+pub(crate) struct StationState {
     /// The index of its bus.
     pub(crate) slot: usize,
     /// Its node.
@@ -74,7 +74,7 @@ pub(crate) struct StationCounts {
     pub(crate) overruns: u64,
 }
 
-impl Station {
+impl StationState {
     pub(super) fn new(slot: usize, node: NodeId, settings: StationSettings) -> Self {
         Self {
             slot,
