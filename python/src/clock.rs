@@ -230,7 +230,7 @@ impl SharedWorld {
         answer
     }
 
-    /// Calls `work` with the world, and wakes those who wait for it.
+    /// Calls `work` with the world, and wakes the threads that wait for it.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut WorldState) -> T) -> T {
         let result = work(&mut self.lock());
         self.moved.notify_all();

@@ -75,7 +75,7 @@ impl FrameTiming {
 
 /// Reads bit rates; `data` is that of the data phase.
 pub(crate) fn bit_rate(nominal: i64, data: Option<i64>) -> PyResult<BitRate> {
-    // What is no u32 is out of range, too.
+    // A number that is no u32 is out of range, too.
     let number = |rate: i64| u32::try_from(rate).unwrap_or_default();
     BitRate::new(number(nominal), data.map(number)).map_err(|error| {
         let data = data.map_or_else(String::new, |data| format!(", data_bitrate={data}"));

@@ -1,8 +1,8 @@
 //! A gateway file as buses in bit time with the gateway between them.
 //!
 //! Each port is a node of a bus, whatever its kind: keys that tell how a port reaches its hardware,
-//! its peer or its file have no effect. Routes are read by `route`, as everywhere else. What would
-//! change the traffic and has no place here is refused, with the place and the reason.
+//! its peer or its file have no effect. Routes are read by `route`, as everywhere else. Keys that
+//! would change the traffic and are not available here are refused, with the place and the reason.
 
 mod databases;
 mod kinds;

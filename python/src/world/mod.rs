@@ -1,8 +1,8 @@
 //! Buses that share one time, the stations of Python on them, and the gateway between them.
 //!
-//! Time is nanoseconds since the world was made, and passes only in [`WorldState::run`]. The order of
-//! what happens at one time is always the same: the buses in the order in which they were made,
-//! then periodic frames in the order of their tasks, then the gateway.
+//! Time is nanoseconds since the world was made, and passes only in [`WorldState::run`]. The order
+//! at one time is always the same: the buses in the order in which they were made, then periodic
+//! frames in the order of their tasks, then the gateway.
 
 mod cyclic;
 mod error_frame;
@@ -27,7 +27,7 @@ pub(crate) const RESTART: Nanos = 100_000_000;
 /// The end of [`WorldState::run`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RunEnd {
-    /// What the caller waited for is there.
+    /// The event that the caller waits for has come.
     Done,
     /// The time is reached.
     Reached,
