@@ -104,7 +104,7 @@ impl SharedWorld {
     pub(crate) fn lock(&self) -> MutexGuard<'_, WorldState> {
         let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(now) = self.real_now() {
-            world.run(now, u32::MAX, |_| false);
+            world.run(Some(now), u32::MAX, |_| false);
             self.moved.notify_all();
         }
         world
@@ -142,9 +142,9 @@ impl SharedWorld {
             found.is_some()
         };
         let end = match limit {
-            WaitLimit::At(end) if !self.is_real() => world.run(end, SLICE_STEPS, done),
+            WaitLimit::At(end) if !self.is_real() => world.run(Some(end), SLICE_STEPS, done),
             WaitLimit::Never if !self.is_real() && world.next().is_some() => {
-                world.run(Nanos::MAX, SLICE_STEPS, done)
+                world.run(None, SLICE_STEPS, done)
             }
             WaitLimit::At(end) if done(&mut world) || world.now() >= end => RunEnd::Reached,
             WaitLimit::Real(end) if done(&mut world) || Instant::now() >= end => RunEnd::Reached,

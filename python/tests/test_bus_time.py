@@ -436,6 +436,7 @@ def test_waiting_without_end_can_be_interrupted(open_bus):
     bus, busy = open_bus(), open_bus("busy", can_filters=[{"can_id": 1, "can_mask": 0x7FF}])
     sender = open_bus("busy")
     sender.send_periodic(message(2), 0.001)
+    bus.send(message(1))
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for waiting in (bus, busy):
@@ -445,6 +446,8 @@ def test_waiting_without_end_can_be_interrupted(open_bus):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+    # The time has stopped at the end of the last frame, and its intermission.
+    assert bus.now_ns() <= cangate.timing(message(1)).occupied_ns
 
 
 def test_a_forgotten_bus_object_ends_its_channel():

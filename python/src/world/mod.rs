@@ -215,13 +215,14 @@ impl WorldState {
     }
 
     /// Lets time pass until `until`, or until `done` returns true, for at most `steps` steps.
+    /// Without `until`, time stops where nothing more will happen on its own.
     pub(crate) fn run(
         &mut self,
-        until: Nanos,
+        until: Option<Nanos>,
         mut steps: u32,
         mut done: impl FnMut(&mut Self) -> bool,
     ) -> RunEnd {
-        let until = until.max(self.now);
+        let until = until.map(|until| until.max(self.now));
         loop {
             if done(self) {
                 return RunEnd::Done;
@@ -229,15 +230,16 @@ impl WorldState {
             if self.asked.is_some() {
                 return RunEnd::Asks;
             }
-            let Some(next) = self.next().filter(|next| *next <= until) else {
-                self.step(until);
-                return RunEnd::Reached;
-            };
-            if steps == 0 {
-                return RunEnd::Paused;
+            match (self.next(), until) {
+                (_, _) if steps == 0 => return RunEnd::Paused,
+                (Some(next), end) if end.is_none_or(|end| next <= end) => self.step(next),
+                (_, Some(end)) => {
+                    self.step(end);
+                    return RunEnd::Reached;
+                }
+                (_, None) => return RunEnd::Paused,
             }
             steps -= 1;
-            self.step(next);
         }
     }
 
