@@ -1,5 +1,6 @@
 """The interface as python-can's users know it: the same checks with its own virtual bus."""
 
+import argparse
 import threading
 
 import pytest
@@ -95,6 +96,15 @@ def test_a_loop_over_a_bus_gives_messages(open_bus):
         if len(heard) == 5:
             break
     assert heard == [0, 1, 2, 3, 4]
+
+
+def test_programs_of_python_can_open_a_bus():
+    cli = pytest.importorskip("can.cli")
+    if not hasattr(cli, "create_bus_from_namespace"):
+        pytest.skip("this python-can makes buses of command lines in another way")
+    options = argparse.Namespace(interface="cangate", channel="body", bitrate=250_000)
+    with cli.create_bus_from_namespace(options) as bus:
+        assert bus.channel_info == "cangate bus body at 250000 bit/s, real time"
 
 
 def test_a_closed_bus_object_refuses_everything(open_bus):

@@ -56,6 +56,7 @@ class CangateBus(BusABC):
         mailboxes: int = 3,
         queue: int = 1_000,
         receive_queue: int = DEFAULT_RECEIVE_QUEUE,
+        single_handle: bool = True,
     ) -> None:
         """Attach a node to the bus of a channel; the first one makes the bus.
 
@@ -79,6 +80,7 @@ class CangateBus(BusABC):
         :param queue: messages that wait for a transmit buffer, in the order of arrival.
         :param receive_queue: messages that wait for :meth:`recv`. Further ones are lost and counted
             (``statistics()["overruns"]``).
+        :param single_handle: has no effect; python-can's own programs pass it.
         :raises ValueError: for options out of range or against those of the channel; of mistakes in
             a gateway file, it has cangate's text with the lines.
         """
