@@ -3,6 +3,7 @@
 import json
 import logging
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -318,3 +319,24 @@ id = "000-3FF"
     ends = scheduled(sent["left"])
     passed = [(at, copies[number]) for at, number in ends if number < 0x400]
     assert heard == scheduled(sent["right"] + passed)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for path in sorted((ROOT / "examples").rglob("*.toml"))
+        if "[ports." in path.read_text(encoding="utf-8")
+    ],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_the_examples_of_cangate_are_read_or_refused_for_one_reason(path, open_bus):
+    port = re.search(r"^\[ports\.([\w-]+)\]", path.read_text(encoding="utf-8"), re.M)[1]
+    try:
+        bus = open_bus(port, path)
+    except ValueError as error:
+        problems = re.findall(r"^error: .*$", str(error), re.M)
+        assert problems and all("not available in Python" in line for line in problems), problems
+    else:
+        bus.advance(1)
+        assert bus.now() == 1

@@ -104,7 +104,7 @@ fn parse(
     }
     let databases = FileDatabases::parse(&mut root, folder, found);
     let ports = FilePorts::parse(&mut root, rates, &databases, found);
-    let database = |port: PortId| ports.all.get(usize::from(port.0))?.database.clone();
+    let database = |port: PortId| ports.databases.get(usize::from(port.0))?.clone();
     let places = route::config::parse(&mut root, &ports.names, &|_| Vec::new(), &database, found);
     root.finish(found);
     GatewayFile {

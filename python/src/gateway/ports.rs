@@ -52,7 +52,6 @@ pub(super) struct FilePort {
     pub(super) one_shot: bool,
     pub(super) listen_only: bool,
     pub(super) queueing: Option<QueueKeys>,
-    pub(super) database: Option<Arc<NamedDatabase>>,
 }
 
 /// The ports of a file.
@@ -60,7 +59,9 @@ pub(super) struct FilePort {
 pub(super) struct FilePorts {
     /// Their names, also of ports with mistakes, which routes may name.
     pub(super) names: Vec<String>,
-    /// The ports; as many as names if there are no errors.
+    /// The databases of all of them, by index.
+    pub(super) databases: Vec<Option<Arc<NamedDatabase>>>,
+    /// The ports without mistakes; as many as names if there are no errors.
     pub(super) all: Vec<FilePort>,
 }
 
@@ -91,7 +92,8 @@ impl FilePorts {
         let mut places: Vec<Range<usize>> = Vec::new();
         for (name, value) in tables {
             ports.names.push(name.value.to_owned());
-            if let Some(port) = port(&name, &value, rates, databases, found) {
+            ports.databases.push(database(&value, databases, found));
+            if let Some(port) = port(&name, &value, rates, found) {
                 ports.all.push(port);
                 places.push(name.span);
             }
@@ -142,11 +144,21 @@ impl<'t> PortTable<'t> {
     }
 }
 
+/// Returns the database of a port, also of one with mistakes: routes may name its messages.
+fn database(
+    port: &TomlValue<'_>,
+    databases: &FileDatabases,
+    found: &mut Diagnostics,
+) -> Option<Arc<NamedDatabase>> {
+    // The reader of the port reports a value that is no table.
+    let mut table = port.table("", &mut Diagnostics::new())?;
+    databases.find(&table.get("database")?, found)
+}
+
 fn port(
     name: &SpannedValue<&str>,
     value: &TomlValue<'_>,
     rates: DefaultRates,
-    databases: &FileDatabases,
     found: &mut Diagnostics,
 ) -> Option<FilePort> {
     let mut table = value.table(format!("port `{}`", name.value), found)?;
@@ -166,8 +178,9 @@ fn port(
     let queue = read::integer(1..=LONGEST_QUEUE);
     let queue = table.read("queue", &queue, found).unwrap_or(QUEUE);
     let mailboxes = table.read("mailboxes", &read::integer(1..=32u8), found);
-    let database = table.get("database");
-    let _ = table.get("nodes");
+    for key in ["database", "nodes"] {
+        let _ = table.get(key);
+    }
     let port = FilePort {
         name: name.value.to_owned(),
         bus: bus.unwrap_or_else(|| name.value.to_owned()),
@@ -183,7 +196,6 @@ fn port(
             .read("listen_only", &read::boolean(), found)
             .unwrap_or_default(),
         queueing: queueing(&mut table, found),
-        database: database.and_then(|name| databases.find(&name, found)),
     };
     table.table.finish(found);
     Some(port)
