@@ -24,7 +24,8 @@ fn bounds_of_text<'py>(py: Python<'py>, name: &str, text: &str) -> PyResult<Boun
         Ok((set, found.map_err(|error| format!("{name}: {error}"))?))
     };
     let assessed: Result<(MessageSet, NetworkFound), String> = py.detach(assess);
-    let (set, found) = assessed.map_err(PyValueError::new_err)?;
+    let wrong = |text: String| PyValueError::new_err(text.trim_end().to_owned());
+    let (set, found) = assessed.map_err(wrong)?;
     let buses = PyList::empty(py);
     for (spec, assessment) in set.buses.iter().zip(&found.buses) {
         buses.append(bus(py, spec, assessment)?)?;

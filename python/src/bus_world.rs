@@ -49,7 +49,8 @@ impl BusWorld {
         };
         let build = |world: &mut WorldState| gateway::build(world, &source, &folder, rates);
         let warnings = py.detach(|| made.shared.with(build));
-        Ok((made, warnings.map_err(PyValueError::new_err)?))
+        let wrong = |text: String| PyValueError::new_err(text.trim_end().to_owned());
+        Ok((made, warnings.map_err(wrong)?))
     }
 
     /// Returns the ports of the gateway in the order of the file; none without a gateway.
