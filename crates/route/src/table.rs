@@ -395,15 +395,7 @@ impl RoutingTable {
     }
 
     /// Returns the protections of a route, and their index.
-    #[inline]
-    fn protection(
-        &self,
-        route: &CompiledRoute,
-        id: RouteId,
-    ) -> Option<(usize, &CompiledProtection)> {
-        if !route.is(CompiledRoute::PROTECTED) {
-            return None;
-        }
+    fn protection(&self, id: RouteId) -> Option<(usize, &CompiledProtection)> {
         let at = self
             .protections
             .binary_search_by_key(&id.0, |one| one.route);
@@ -414,6 +406,37 @@ impl RoutingTable {
     /// Sends a frame that the route took, or returns the reason why it was stopped.
     #[inline]
     fn send(
+        &self,
+        route: &CompiledRoute,
+        id: RouteId,
+        work: &mut RouteWork<'_>,
+        arrival: FrameArrival,
+        frame: FrameRef<'_>,
+        sink: &mut impl DecisionSink,
+    ) -> Result<(), StopReason> {
+        match route.is(CompiledRoute::PROTECTED) {
+            false => self.send_with::<false>(route, id, work, arrival, frame, sink),
+            true => self.send_protected(route, id, work, arrival, frame, sink),
+        }
+    }
+
+    /// Sends a frame as [`Self::send`] does, by a route with an end-to-end protection. It is not
+    /// inlined: few routes have one, and its code would take registers from all others.
+    #[inline(never)]
+    fn send_protected(
+        &self,
+        route: &CompiledRoute,
+        id: RouteId,
+        work: &mut RouteWork<'_>,
+        arrival: FrameArrival,
+        frame: FrameRef<'_>,
+        sink: &mut impl DecisionSink,
+    ) -> Result<(), StopReason> {
+        self.send_with::<true>(route, id, work, arrival, frame, sink)
+    }
+
+    #[inline]
+    fn send_with<const PROTECTED: bool>(
         &self,
         route: &CompiledRoute,
         id: RouteId,
@@ -437,7 +460,7 @@ impl RoutingTable {
         } else {
             arrival.hops + 1
         };
-        let protection = self.protection(route, id);
+        let protection = if PROTECTED { self.protection(id) } else { None };
         if let Some((at, protection)) = protection
             && let Some(state) = work.protections.get_mut(at)
         {
