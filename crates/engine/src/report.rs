@@ -81,12 +81,20 @@ counters! {
         /// Bits of the frames received, at the data bit rate: of FD frames with BRS.
         data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_received_data_bit_times");
-        /// Numbered datagrams that did not arrive within a second, or before 64 newer ones. Each
-        /// had at least one frame.
+        /// Numbered datagrams of which the frames were taken. Together with the missing ones, they
+        /// are those that the other side sent.
+        datagrams [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_taken_datagrams");
+        /// Numbered datagrams that did not arrive within a second, or before 64 newer ones (with
+        /// numbers of 32 bits, 4096). Each had at least one frame.
         missing [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Lost, "datagrams lost on the network")
                 .column("missing")
                 .metric("cangate_port_missing_datagrams");
+        /// Numbered datagrams that arrived when they already counted as missing, and were left out.
+        /// They are among the missing ones.
+        belated [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_belated_datagrams");
         /// Numbered datagrams that arrived again and were left out.
         repeated [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_repeated_datagrams");
@@ -143,6 +151,9 @@ counters! {
         /// Bits of the frames taken to send, at the data bit rate: of FD frames with BRS.
         data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_sent_data_bit_times");
+        /// Datagrams of frames that were handed to the network.
+        datagrams [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_sent_datagrams");
         /// Copies that one of several clients did not get, because it did not read them in time or
         /// left. A frame counts as sent when it was handed to the first client.
         missed [default, skip_serializing_if = "crate::definition::is_zero"] =

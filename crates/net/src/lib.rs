@@ -28,6 +28,6 @@ pub mod slcan;
 pub mod socketcand;
 mod stream;
 
-pub use datagram::{DatagramFault, DatagramReader, DatagramWriter, NotWritten};
-pub use sequence::{Arrival, SequenceCounters, SequenceWindow};
+pub use datagram::{DatagramFault, DatagramFrame, DatagramReader, DatagramWriter, NotWritten};
+pub use sequence::{Arrival, DatagramNumber, SequenceCounters, SequenceWindow};
 pub use stream::{StreamEnd, StreamSession, StreamStep};

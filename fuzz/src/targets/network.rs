@@ -9,7 +9,9 @@ use net::ieee1722::{AcfReader, AcfWriter, MessageVersion};
 use net::multicast::{MulticastReader, MulticastWriter};
 use net::slcan::{SlcanClient, SlcanServer};
 use net::socketcand::{SocketcandClient, SocketcandServer};
-use net::{DatagramReader, DatagramWriter, SequenceWindow, StreamSession, StreamStep};
+use net::{
+    DatagramNumber, DatagramReader, DatagramWriter, SequenceWindow, StreamSession, StreamStep,
+};
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {
@@ -88,7 +90,7 @@ fn frames(reader: &mut dyn DatagramReader, datagram: &[u8]) -> Option<Vec<FrameB
     let (mut at, mut frames) = (0, Vec::new());
     while let Some(frame) = reader.next(datagram, &mut at) {
         let mut kept = FrameBuf::new();
-        kept.set(frame);
+        kept.set(frame.frame);
         frames.push(kept);
     }
     Some(frames)
@@ -190,10 +192,16 @@ fn sequence(bytes: &mut ByteSource<'_>) {
     let (mut now, mut before) = (0, window.counters());
     while !bytes.is_empty() {
         now += u64::from(bytes.byte()) * 10_000_000;
-        window.arrive(bytes.byte(), &[bytes.byte()], now);
+        let short = bytes.byte();
+        // Numbers of 32 bits that grow as the short one does, or not.
+        let high = u32::from(bytes.byte()) << 20;
+        let long = (high & 1 << 20 != 0).then_some(high | u32::from(short));
+        let number = DatagramNumber { short, long };
+        window.arrive(number, &[bytes.byte()], now);
         let after = window.counters();
         assert!(after.missing >= before.missing && after.overtaken >= before.overtaken);
         assert!(after.duplicates >= before.duplicates && after.restarts >= before.restarts);
+        assert!(after.late <= after.missing && after.taken >= before.taken);
         before = after;
     }
     window.settle(now + 1_000_000_000);

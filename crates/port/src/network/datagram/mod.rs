@@ -2,6 +2,9 @@
 
 mod place;
 mod receive;
+mod socket;
+#[cfg(test)]
+mod tests;
 mod transmit;
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
 mod tunnel;

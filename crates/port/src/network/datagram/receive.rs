@@ -2,6 +2,7 @@
 
 use super::ArrivalRules;
 use super::place::{SenderPlace, SenderPlaces};
+use super::socket::DatagramSocket;
 use crate::network::address::is_allowed;
 use crate::network::remarks::LatestRemarks;
 use crate::{
@@ -28,8 +29,8 @@ struct Sender {
     last: Nanos,
 }
 
-pub(super) struct DatagramReceive {
-    socket: Arc<UdpSocket>,
+pub(super) struct DatagramReceive<S> {
+    socket: S,
     reader: Box<dyn DatagramReader>,
     rules: ArrivalRules,
     /// The present datagram: its bytes, its length (0: none), and the place of its next frame.
@@ -44,12 +45,8 @@ pub(super) struct DatagramReceive {
     places: SenderPlaces,
 }
 
-impl DatagramReceive {
-    pub(super) fn new(
-        socket: Arc<UdpSocket>,
-        reader: Box<dyn DatagramReader>,
-        rules: ArrivalRules,
-    ) -> Self {
+impl<S: DatagramSocket> DatagramReceive<S> {
+    pub(super) fn new(socket: S, reader: Box<dyn DatagramReader>, rules: ArrivalRules) -> Self {
         Self {
             socket,
             reader,
@@ -120,7 +117,7 @@ fn window<'s>(
             let oldest = (0..senders.len()).min_by_key(|at| senders[*at].last);
             let mut gone = senders.swap_remove(oldest.unwrap_or(0));
             gone.window.settle(Nanos::MAX);
-            *before = sum(*before, gone.window.counters());
+            *before = before.plus(gone.window.counters());
         }
         senders.push(Sender {
             address: from,
@@ -134,16 +131,7 @@ fn window<'s>(
     &mut sender.window
 }
 
-fn sum(a: SequenceCounters, b: SequenceCounters) -> SequenceCounters {
-    SequenceCounters {
-        missing: a.missing + b.missing,
-        overtaken: a.overtaken + b.overtaken,
-        duplicates: a.duplicates + b.duplicates,
-        restarts: a.restarts + b.restarts,
-    }
-}
-
-impl Receive for DatagramReceive {
+impl<S: DatagramSocket> Receive for DatagramReceive<S> {
     fn receive(
         &mut self,
         now: Nanos,
@@ -163,10 +151,10 @@ impl Receive for DatagramReceive {
                     return Ok(report);
                 }
                 match self.reader.next(&self.buffer[..self.len], &mut self.at) {
-                    Some(frame) => {
+                    Some(found) => {
                         report.frames += 1;
                         take(ReceivedFrame {
-                            frame,
+                            frame: found.frame,
                             stamp: ReceiveStamp {
                                 ns: now,
                                 source: StampSource::Gateway,
@@ -183,7 +171,7 @@ impl Receive for DatagramReceive {
                 return Ok(report);
             }
             datagrams += 1;
-            match self.socket.recv_from(&mut self.buffer) {
+            match self.socket.receive(&mut self.buffer) {
                 Ok((len, from)) => {
                     if self.accept(len, from, now) {
                         (self.len, self.at) = (len, 0);
@@ -208,10 +196,12 @@ impl Receive for DatagramReceive {
 
     fn counters(&self) -> RxCounters {
         let senders = self.senders.iter().map(|sender| sender.window.counters());
-        let all = senders.fold(self.before, sum);
+        let all = senders.fold(self.before, SequenceCounters::plus);
         RxCounters {
-            overrun: linux::socket::dropped(&*self.socket).map_or(0, u64::from),
+            overrun: self.socket.dropped(),
+            datagrams: all.taken,
             missing: all.missing,
+            belated: all.late,
             repeated: all.duplicates,
             overtaken: all.overtaken,
             reopened: all.restarts,
@@ -231,7 +221,7 @@ impl Receive for DatagramReceive {
     }
 }
 
-impl PollReceive for DatagramReceive {
+impl PollReceive for DatagramReceive<Arc<UdpSocket>> {
     fn wait(&self) -> PortWait {
         PortWait {
             fd: Some(self.socket.as_raw_fd()),

@@ -1,5 +1,6 @@
 //! The transmitting half.
 
+use super::socket::DatagramSocket;
 use crate::network::remarks::LatestRemarks;
 use crate::network::unix_time;
 use crate::{
@@ -37,8 +38,8 @@ impl FrameDatagram {
 
 /// The transmitting half. A frame that does not fit into the open datagram completes it and begins
 /// another one, so there is room for a frame as long as no complete datagram waits.
-pub(super) struct DatagramTransmit {
-    socket: Arc<UdpSocket>,
+pub(super) struct DatagramTransmit<S> {
+    socket: S,
     to: SocketAddr,
     writer: Box<dyn DatagramWriter>,
     pack: Nanos,
@@ -51,9 +52,9 @@ pub(super) struct DatagramTransmit {
     remarks: LatestRemarks,
 }
 
-impl DatagramTransmit {
+impl<S: DatagramSocket> DatagramTransmit<S> {
     pub(super) fn new(
-        socket: Arc<UdpSocket>,
+        socket: S,
         to: SocketAddr,
         writer: Box<dyn DatagramWriter>,
         pack: Nanos,
@@ -84,13 +85,17 @@ impl DatagramTransmit {
         if !self.is_blocked() {
             return;
         }
-        match self.socket.send_to(&self.complete.bytes, self.to) {
-            Ok(_) => self.counters.sent += self.complete.frames,
+        match self.socket.send(&self.complete.bytes, self.to) {
+            Ok(()) => {
+                self.counters.sent += self.complete.frames;
+                self.counters.datagrams += 1;
+            }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.counters.stalled += 1;
                 return;
             }
             Err(error) => {
+                self.writer.take_back();
                 self.counters.lost += self.complete.frames;
                 self.remarks
                     .push(format!("{} cannot be reached: {error}", self.to));
@@ -114,7 +119,7 @@ impl DatagramTransmit {
     }
 }
 
-impl Transmit for DatagramTransmit {
+impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
     fn transmit(
         &mut self,
         now: Nanos,
@@ -181,7 +186,7 @@ impl Transmit for DatagramTransmit {
     }
 }
 
-impl PollTransmit for DatagramTransmit {
+impl PollTransmit for DatagramTransmit<Arc<UdpSocket>> {
     fn wait(&self) -> PortWait {
         PortWait {
             fd: self.is_blocked().then(|| self.socket.as_raw_fd()),

@@ -1,0 +1,135 @@
+//! Two gateways with a stream of IEEE 1722 between them, through a relay that loses, doubles and
+//! swaps datagrams.
+
+use crate::gateway::{Gateway, frames, row};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
+
+pub(crate) fn free_udp() -> SocketAddr {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.local_addr().unwrap()
+}
+
+/// Numbers from a seed (SplitMix64, Steele et al. 2014).
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *seed;
+    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ z >> 31
+}
+
+/// A relay: what it has lost and doubled, and whether it passes everything on.
+#[derive(Default)]
+struct SeededRelay {
+    passes: AtomicBool,
+    ends: AtomicBool,
+    lost: AtomicU64,
+    doubled: AtomicU64,
+}
+
+impl SeededRelay {
+    fn run(&self, socket: &UdpSocket, to: SocketAddr) {
+        let tick = Duration::from_millis(5);
+        socket.set_read_timeout(Some(tick)).unwrap();
+        let (mut seed, mut buffer) = (1722, [0; 2048]);
+        let mut kept: Option<Vec<u8>> = None;
+        let mut is_first = true;
+        while !self.ends.load(SeqCst) {
+            let Ok(len) = socket.recv(&mut buffer) else {
+                continue;
+            };
+            let datagram = &buffer[..len];
+            let fate = match self.passes.load(SeqCst) || is_first {
+                true => 99,
+                false => next(&mut seed) % 20,
+            };
+            is_first = false;
+            let pass = |datagram: &[u8]| socket.send_to(datagram, to).unwrap();
+            match fate {
+                0 => {
+                    self.lost.fetch_add(1, SeqCst);
+                    continue;
+                }
+                1 => {
+                    self.doubled.fetch_add(1, SeqCst);
+                    pass(datagram);
+                    pass(datagram);
+                }
+                // It arrives behind the next one.
+                2 | 3 if kept.is_none() => {
+                    kept = Some(datagram.to_vec());
+                    continue;
+                }
+                _ => {
+                    pass(datagram);
+                }
+            }
+            kept.take().into_iter().for_each(|kept| {
+                pass(&kept);
+            });
+        }
+    }
+}
+
+fn count(stats: &Value, port: &str, half: &str, counter: &str) -> u64 {
+    row(&stats["ports"], port)[half][counter]
+        .as_u64()
+        .unwrap_or(0)
+}
+
+/// The end of a tunnel, with its routes.
+fn end(listen: SocketAddr, connect: SocketAddr, route: &str) -> String {
+    format!(
+        "[ports.net]\nkind = \"ieee1722\"\nlisten = \"{listen}\"\nconnect = \"{connect}\"\n\
+         [[routes]]\n{route}\n"
+    )
+}
+
+#[test]
+fn every_datagram_between_two_gateways_has_one_fate() {
+    let relay = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let between = relay.local_addr().unwrap();
+    let there = free_udp();
+    let fates = SeededRelay::default();
+    let mut near = Gateway::start(&end(free_udp(), between, "from = \"in\"\nto = \"net\""));
+    let far = Gateway::start(&end(there, between, "from = \"net\"\nto = \"out\""));
+    std::thread::scope(|scope| {
+        scope.spawn(|| fates.run(&relay, there));
+        let all: Vec<String> = (0..1500).map(|n| format!("123#{n:08X}")).collect();
+        for chunk in all.chunks(3) {
+            let chunk: Vec<&str> = chunk.iter().map(String::as_str).collect();
+            near.feed(&chunk);
+            // Without a pause, all frames would share a few datagrams.
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        near.until("all frames have left", |near| {
+            count(&near.stats(), "net", "tx", "sent") == 1500
+        });
+        fates.passes.store(true, SeqCst);
+        near.feed(&["123#FFFFFFFF"]);
+        let sum = |stats: &Value| {
+            count(stats, "net", "rx", "datagrams") + count(stats, "net", "rx", "missing")
+        };
+        far.until("every datagram has a fate", |far| {
+            sum(&far.stats()) == count(&near.stats(), "net", "tx", "datagrams")
+        });
+        fates.ends.store(true, SeqCst);
+    });
+    let (near, stats) = (near.stats(), far.stats());
+    let get = |counter| count(&stats, "net", "rx", counter);
+    assert_eq!(get("missing"), fates.lost.load(SeqCst), "{stats}");
+    assert_eq!(get("repeated"), fates.doubled.load(SeqCst), "{stats}");
+    assert!(get("missing") > 0 && get("overtaken") > 0, "{stats}");
+    assert_eq!(count(&near, "net", "tx", "sent"), 1501);
+    let received = row(&stats["ports"], "net")["received"].as_u64().unwrap();
+    far.signal("TERM");
+    let (_, log) = far.end();
+    let came = frames(&log);
+    let distinct: BTreeSet<_> = came.iter().collect();
+    assert_eq!((came.len() as u64, distinct.len()), (received, came.len()));
+    assert!(came.contains(&"123#FFFFFFFF"));
+}
