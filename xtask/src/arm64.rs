@@ -62,7 +62,7 @@ const STRIPPER: &str = "rust-objcopy";
 pub(crate) const RUNNER: &str = "qemu-aarch64-static";
 
 /// Packages that use no operating system, or only its files.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "cangate-frame",
     "cangate-config",
     "cangate-route",
@@ -73,6 +73,7 @@ const PURE: [&str; 10] = [
     "cangate-logs",
     "cangate-signals",
     "cangate-e2e",
+    "cangate-net",
 ];
 
 /// Tests that only `--long` runs under emulation, by parts of their names: each takes 5 to 22 s for

@@ -103,7 +103,9 @@ counters! {
         overtaken [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_overtaken_datagrams");
         /// Connections and datagrams that were refused: the sender is not in `allow`, there were
-        /// too many clients, or the client asked for a bus that there is not.
+        /// too many clients, or the client asked for a bus that there is not. Also clients without
+        /// a bus that were closed: they sent too much, were too slow, or did not read their
+        /// answers.
         denied [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "")
                 .column("denied")
