@@ -12,7 +12,7 @@
 //! [`DatagramWriter`]; one of streams is a [`StreamSession`], the state of one conversation. The
 //! decoders are strict: input that is not exactly as the protocol defines is a fault, and a
 //! datagram with a fault is left out as a whole. [`SequenceWindow`] counts what a network lost,
-//! doubled or delayed.
+//! doubled or delayed; [`PlayOut`] gives frames the gaps again with which they were sent.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -23,11 +23,13 @@ mod datagram;
 mod digits;
 pub mod ieee1722;
 pub mod multicast;
+mod play_out;
 mod sequence;
 pub mod slcan;
 pub mod socketcand;
 mod stream;
 
 pub use datagram::{DatagramFault, DatagramFrame, DatagramReader, DatagramWriter, NotWritten};
+pub use play_out::{LateRule, PlayOut, PlayOutCounters, PlayOutRules, PlayOutStep, StampClock};
 pub use sequence::{Arrival, DatagramNumber, SequenceCounters, SequenceWindow};
 pub use stream::{StreamEnd, StreamSession, StreamStep};

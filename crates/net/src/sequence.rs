@@ -123,6 +123,8 @@ pub struct SequenceWindow {
     /// Number of gaps.
     gaps: u64,
     last_arrival: Nanos,
+    /// See [`SequenceWindow::order`].
+    order: u64,
     counters: SequenceCounters,
 }
 
@@ -172,6 +174,7 @@ impl SequenceWindow {
                 Some(place @ (Place::Gap(_) | Place::Before)) if !silence => {
                     self.gaps -= u64::from(matches!(place, Place::Gap(_)));
                     *place = Place::Here(content);
+                    self.order = self.head - back;
                     self.counters.overtaken += 1;
                     return Arrival::Overtaken;
                 }
@@ -211,6 +214,13 @@ impl SequenceWindow {
         }
         // -128 is as far ahead as behind, and no number has a place so far behind.
         (short.into(), SHORT_WINDOW as u64)
+    }
+
+    /// Returns the place of the datagram that was taken last in the order of the sender, which
+    /// grows over its restarts, too.
+    #[must_use]
+    pub const fn order(&self) -> u64 {
+        self.order
     }
 
     /// Counts the datagrams as missing that have not arrived in time.
@@ -277,7 +287,10 @@ impl SequenceWindow {
         self.places.clear();
         self.places.resize(places, Place::Before);
         self.places[0] = Place::Here(content);
-        self.head = places as u64;
+        // The places before the first one are behind it, and in front of the last sender's.
+        self.head += 2 * places as u64;
+        self.head -= self.head % places as u64;
+        self.order = self.head;
         (self.open, self.gaps) = (self.head, 0);
         self.newest = Some(number);
         self.last_arrival = now;
@@ -302,6 +315,7 @@ impl SequenceWindow {
         }
         self.head += by;
         self.places[(self.head % places) as usize] = Place::Here(content);
+        self.order = self.head;
         self.gaps -= 1;
     }
 }
