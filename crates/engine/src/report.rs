@@ -99,9 +99,42 @@ counters! {
         repeated [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_repeated_datagrams");
         /// Numbered datagrams that arrived after newer ones. Their frames were handed over in the
-        /// order of arrival.
+        /// order of arrival, or, at a port with `delay`, in the order of the sender.
         overtaken [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_overtaken_datagrams");
+        /// Frames that were handed over after their time (`delay`), because they had arrived after
+        /// it.
+        late [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "")
+                .column("late")
+                .metric("cangate_port_late_frames");
+        /// Frames without a time stamp at a port with `delay` or `max_age`. They were handed over
+        /// at once.
+        unstamped [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_unstamped_frames");
+        /// Frames that arrived too late and were left out: they were older than the `max_age` of
+        /// the port allows, or arrived after their time at a port with `late` set to `expire`.
+        expired [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Lost, "expired on the network")
+                .column("expired on the network")
+                .metric("cangate_port_expired_arrivals");
+        /// Frames that arrived after their time and were left out, because a later frame of the
+        /// same ID had been handed over.
+        behind [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Lost, "behind later frames of their ID")
+                .column("behind")
+                .metric("cangate_port_behind_frames");
+        /// Frames that found no room among those that wait for their time.
+        refused [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Lost, "without room to wait for their time")
+                .column("no room")
+                .metric("cangate_port_refused_arrivals");
+        /// Frames that arrived and wait for their time. Those that wait when the port is closed are
+        /// lost.
+        waiting [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Held, "waiting for their time at the end")
+                .column("waiting")
+                .metric("cangate_port_waiting_frames");
         /// Connections and datagrams that were refused: the sender is not in `allow`, there were
         /// too many clients, or the client asked for a bus that there is not. Also clients without
         /// a bus that were closed: they sent too much, were too slow, or did not read their

@@ -2,6 +2,7 @@
 //! swaps datagrams.
 
 use crate::gateway::{Gateway, frames, row};
+use crate::{cangate, root, stdout};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
@@ -132,4 +133,80 @@ fn every_datagram_between_two_gateways_has_one_fate() {
     let distinct: BTreeSet<_> = came.iter().collect();
     assert_eq!((came.len() as u64, distinct.len()), (received, came.len()));
     assert!(came.contains(&"123#FFFFFFFF"));
+}
+
+/// Returns the gateway files of a section of docs/gateway-toml.md.
+fn files(section: &str) -> Vec<String> {
+    let document = std::fs::read_to_string(root().join("docs/gateway-toml.md")).unwrap();
+    let (_, section) = document.split_once(section).unwrap();
+    let section = section.split("\n###").next().unwrap();
+    let blocks = section.split("```toml\n").skip(1);
+    let files = blocks.map(|block| block.split("```").next().unwrap());
+    files.map(str::to_owned).collect()
+}
+
+/// Returns a file of the document with other addresses, and with the streams of [`Gateway`] instead
+/// of the CAN interface.
+fn adapted(file: &str, addresses: [SocketAddr; 2]) -> String {
+    let (_, tunnel) = file.split_once("[ports.other]").unwrap();
+    let tunnel = tunnel
+        .replace("192.0.2.1:17220", &addresses[0].to_string())
+        .replace("192.0.2.7:17220", &addresses[1].to_string())
+        .replace("from = \"can0\"", "from = \"in\"")
+        .replace("to = \"can0\"", "to = \"out\"")
+        // A machine under load is no network, and the log's stamps are old.
+        .replace("max_age = \"100ms\"", "late = \"send\"")
+        .replace("keep_stamp = true", "keep_stamp = false");
+    format!("[ports.other]{tunnel}")
+}
+
+/// The two files of the document are valid without a warning, and two gateways with them exchange
+/// frames in both directions: all arrive, those of each ID in their order.
+#[test]
+fn the_two_gateways_of_the_document_exchange_frames() {
+    let files = files("#### Between two gateways");
+    assert_eq!(files.len(), 2);
+    for file in &files {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gateway.toml");
+        std::fs::write(&path, file).unwrap();
+        let words = stdout(cangate().arg("check").arg(&path), 0);
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains("frames are handed on 20ms after their stamps"),
+            "{words}"
+        );
+    }
+    let addresses = [free_udp(), free_udp()];
+    let mut gateways = [0, 1].map(|at| Gateway::start(&adapted(&files[at], addresses)));
+    let ids = ["050", "123", "200", "1ABCDEF0"];
+    let sent: Vec<String> = (0..400)
+        .map(|n| format!("{}#{n:04X}", ids[n % ids.len()]))
+        .collect();
+    for chunk in sent.chunks(20) {
+        let chunk: Vec<&str> = chunk.iter().map(String::as_str).collect();
+        for gateway in &mut gateways {
+            gateway.feed(&chunk);
+        }
+    }
+    for gateway in gateways {
+        gateway.until("all frames have come", |gateway| {
+            row(&gateway.stats()["ports"], "other")["received"] == 400
+        });
+        let stats = gateway.stats();
+        for counter in ["missing", "expired", "behind", "refused", "waiting"] {
+            assert_eq!(count(&stats, "other", "rx", counter), 0, "{stats}");
+        }
+        gateway.signal("TERM");
+        let (_, log) = gateway.end();
+        let came = frames(&log);
+        for id in ids {
+            let of = |frames: &[&str]| -> Vec<String> {
+                let own = frames.iter().filter(|frame| frame.starts_with(id));
+                own.map(|frame| (*frame).to_owned()).collect()
+            };
+            let sent: Vec<&str> = sent.iter().map(String::as_str).collect();
+            assert_eq!(of(&came), of(&sent));
+        }
+    }
 }

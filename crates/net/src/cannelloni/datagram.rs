@@ -68,7 +68,6 @@ impl DatagramReader for CannelloniReader {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CannelloniWriter {
     sequence: u8,
-    frames: u16,
 }
 
 impl DatagramWriter for CannelloniWriter {
@@ -86,14 +85,15 @@ impl DatagramWriter for CannelloniWriter {
             return Err(NotWritten::Unsupported);
         }
         if out.is_empty() {
-            self.frames = 0;
             out.extend([VERSION, DATA, 0, 0, 0]);
         }
         if out.len() + size(frame) > MAX_DATAGRAM {
             return Err(NotWritten::Full);
         }
         write(frame, out);
-        self.frames += 1;
+        if let Some([_, _, _, count @ ..]) = out.first_chunk_mut::<HEADER>() {
+            *count = (u16::from_be_bytes(*count) + 1).to_be_bytes();
+        }
         Ok(())
     }
 
@@ -102,9 +102,8 @@ impl DatagramWriter for CannelloniWriter {
     }
 
     fn finish(&mut self, out: &mut [u8]) {
-        if let Some([_, _, sequence, count @ ..]) = out.first_chunk_mut::<HEADER>() {
+        if let Some(sequence) = out.get_mut(2) {
             *sequence = self.sequence;
-            *count = self.frames.to_be_bytes();
         }
         self.sequence = self.sequence.wrapping_add(1);
     }

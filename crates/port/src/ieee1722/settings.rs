@@ -1,12 +1,16 @@
 //! `kind = "ieee1722"`: a stream of ACF messages over UDP.
 
+use super::play_out::{CLOCKS, LATE, PlayOutKeys};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{TunnelAddresses, check_tunnel};
+use crate::network::datagram::{TunnelAddresses, TunnelRules, check_tunnel};
 use crate::network::endpoint::{PeerAddress, listen};
+use crate::network::ids::{IdRange, id_ranges};
 use crate::{Halves, PortError, PortOpener};
+use config::read::ReadKey;
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos};
+use net::LateRule;
 use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PORT};
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -51,6 +55,30 @@ config::settings! {
         /// together share a datagram anyway.
         pack: Nanos = 0 => read::duration(), value "duration, up to `\"100ms\"`",
             default "none", not "timeout" "window";
+        /// Identifiers, in hex, of frames that never wait for others: each leaves at once, in a
+        /// datagram of its own, before those that wait: `"123"`, `"100-1FF"`, `"18FEF100"` (8
+        /// digits: 29 bits).
+        urgent: Vec<IdRange> = Vec::new() => id_ranges(), value "list", default "none",
+            not "express" "priority_ids" "high_priority";
+        /// Frames that come in are handed on this time after their time stamps, so that they have
+        /// the gaps again with which they were sent: see [Between two
+        /// gateways](#between-two-gateways).
+        delay: Option<Nanos> = None => duration(), value "duration, up to `\"10s\"`",
+            default "none", not "play_out" "playout" "jitter_buffer" "presentation_time" "latency";
+        /// A frame that is older than this when it comes in is dropped and counted as *expired on
+        /// the network*; with `delay`, this long after its time.
+        max_age: Option<Nanos> = None => duration(), value "duration",
+            default "none", not "ttl" "lifetime" "expiry";
+        /// With `delay`: what happens to a frame that comes in after its time. It is handed on at
+        /// once, or it is dropped and counted as *expired on the network*.
+        late: LateRule = LateRule::Send => read::words(&LATE), default "`\"send\"`",
+            not "late_policy" "if_late";
+        /// The clock of the time stamps: the other side's own, or one that both machines follow
+        /// (PTP, NTP). With the other side's own, the fastest frames define the difference.
+        clock: bool = false => read::words(&CLOCKS), default "`\"own\"`", not "time" "clock_source";
+        /// With `delay`: number of frames that wait for their time. A full queue refuses new ones,
+        /// and counts them as *no room*.
+        queue: u32 = 4096 => crate::queue(), not "queue_length" "buffer";
     }
 }
 
@@ -62,6 +90,14 @@ fn version(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<MessageVers
     let number = value.integer(1..=2, found)?.value;
     let known = VERSIONS.iter().find(|(known, _)| *known == number);
     known.map(|(_, version)| *version)
+}
+
+/// Returns the type of a key with a time, or without.
+fn duration<'t>() -> impl ReadKey<'t, Value = Option<Nanos>> {
+    read::by(
+        || ValueShape::Duration,
+        |value: &TomlValue<'t>, found: &mut Diagnostics| Some(Some(value.duration(found)?.value)),
+    )
 }
 
 /// Reads the ID of a stream.
@@ -85,6 +121,8 @@ pub struct AvtpSettings {
     version: MessageVersion,
     brief: bool,
     pack: Nanos,
+    urgent: Vec<IdRange>,
+    play_out: PlayOutKeys,
 }
 
 impl AvtpSettings {
@@ -95,6 +133,14 @@ impl AvtpSettings {
             table.wrong("bus", "version 1 has 32 buses", hint, found);
         }
         check_tunnel(table, keys.pack, found);
+        let play_out = PlayOutKeys {
+            delay: keys.delay,
+            max_age: keys.max_age,
+            late: keys.late,
+            common_clock: keys.clock,
+            queue: keys.queue,
+        };
+        play_out.check(table, keys.brief, found);
         Self {
             addresses: TunnelAddresses {
                 listen: Some(keys.listen),
@@ -106,6 +152,8 @@ impl AvtpSettings {
             version: keys.version,
             brief: keys.brief,
             pack: keys.pack,
+            urgent: keys.urgent,
+            play_out,
         }
     }
 }
@@ -144,11 +192,17 @@ impl PortSettings for AvtpSettings {
             MessageVersion::V2 => ", version 2",
         };
         let brief = if self.brief { ", without stamps" } else { "" };
+        let urgent: Vec<String> = self.urgent.iter().map(ToString::to_string).collect();
+        let urgent = match &*urgent {
+            [] => String::new(),
+            all => format!("; {} at once", all.join(", ")),
+        };
         format!(
-            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{}",
+            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{urgent}{}{}",
             self.stream,
             self.bus,
             self.addresses.words(self.pack),
+            self.play_out.words(),
             allow_words(self.addresses.allow.as_deref())
         )
     }
@@ -157,6 +211,11 @@ impl PortSettings for AvtpSettings {
         let reader = AcfReader::new(self.stream, Some(self.bus));
         let writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief);
         let (reader, writer) = (Box::new(reader), Box::new(writer));
-        self.addresses.open(port, opener, reader, writer, self.pack)
+        let rules = TunnelRules {
+            pack: self.pack,
+            urgent: self.urgent.clone(),
+            play_out: self.play_out.rules(opener.epoch()),
+        };
+        self.addresses.open(port, opener, reader, writer, rules)
     }
 }

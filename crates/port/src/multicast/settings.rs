@@ -193,6 +193,8 @@ impl PortSettings for MulticastSettings {
                 own: Some(own),
             },
             pack: 0,
+            urgent: Vec::new(),
+            play_out: None,
             epoch: opener.epoch(),
         };
         halves.halves().map_err(fail)

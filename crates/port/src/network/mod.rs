@@ -14,6 +14,8 @@ pub(crate) mod datagram;
     feature = "socketcand"
 ))]
 pub(crate) mod endpoint;
+#[cfg(any(feature = "cannelloni", feature = "ieee1722", feature = "multicast"))]
+pub(crate) mod ids;
 mod remarks;
 #[cfg(any(feature = "cannelloni", feature = "slcan", feature = "socketcand"))]
 pub(crate) mod stream;

@@ -2,6 +2,7 @@
 
 mod place;
 mod receive;
+mod senders;
 mod socket;
 #[cfg(test)]
 mod tests;
@@ -10,14 +11,16 @@ mod transmit;
 mod tunnel;
 
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
-pub(crate) use tunnel::{TunnelAddresses, check_tunnel};
+pub(crate) use tunnel::{TunnelAddresses, TunnelRules, check_tunnel};
 
 use super::address::AddressRange;
+use super::ids::IdRange;
 use crate::Halves;
 use frame::Nanos;
-use net::{DatagramReader, DatagramWriter};
+use net::{DatagramReader, DatagramWriter, PlayOutRules};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
+use transmit::PackRules;
 
 /// Which datagrams a port takes.
 pub(crate) struct ArrivalRules {
@@ -42,6 +45,10 @@ pub(crate) struct DatagramPort {
     pub(crate) rules: ArrivalRules,
     /// Time for which a frame waits for others that share its datagram, ns.
     pub(crate) pack: Nanos,
+    /// Frames that do not wait for others.
+    pub(crate) urgent: Vec<IdRange>,
+    /// The rules by which frames that came in wait for their time.
+    pub(crate) play_out: Option<PlayOutRules>,
     /// Unix time at which the gateway's clock was 0, ns.
     pub(crate) epoch: Nanos,
 }
@@ -54,12 +61,16 @@ impl DatagramPort {
     pub(crate) fn halves(self) -> std::io::Result<Halves> {
         self.receiving.set_nonblocking(true)?;
         self.sending.set_nonblocking(true)?;
-        let receive = receive::DatagramReceive::new(self.receiving, self.reader, self.rules);
+        let receive =
+            receive::DatagramReceive::new(self.receiving, self.reader, self.rules, self.play_out);
         let transmit = transmit::DatagramTransmit::new(
             self.sending,
             self.to,
             self.writer,
-            self.pack,
+            PackRules {
+                pack: self.pack,
+                urgent: self.urgent,
+            },
             self.epoch,
         );
         Ok((Box::new(receive), Box::new(transmit)))

@@ -1,13 +1,14 @@
 //! The transmitting half.
 
 use super::socket::DatagramSocket;
+use crate::network::ids::IdRange;
 use crate::network::remarks::LatestRemarks;
 use crate::network::unix_time;
 use crate::{
     Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, PortWait, Transmit,
     TransmitRefusal, TxCounters,
 };
-use frame::Nanos;
+use frame::{FrameRef, Nanos};
 use net::{DatagramWriter, NotWritten};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
@@ -36,16 +37,27 @@ impl FrameDatagram {
     }
 }
 
+/// Which frames wait for others that share their datagram.
+#[derive(Default)]
+pub(super) struct PackRules {
+    /// The time, ns.
+    pub(super) pack: Nanos,
+    /// Frames that do not wait.
+    pub(super) urgent: Vec<IdRange>,
+}
+
 /// The transmitting half. A frame that does not fit into the open datagram completes it and begins
 /// another one, so there is room for a frame as long as no complete datagram waits.
 pub(super) struct DatagramTransmit<S> {
     socket: S,
     to: SocketAddr,
     writer: Box<dyn DatagramWriter>,
-    pack: Nanos,
+    rules: PackRules,
     epoch: Nanos,
     /// The datagram that is being written.
     open: FrameDatagram,
+    /// The open datagram while an urgent frame is written; otherwise empty.
+    aside: FrameDatagram,
     /// A complete datagram that the socket had no room for; empty if there is none.
     complete: FrameDatagram,
     counters: TxCounters,
@@ -57,16 +69,17 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
         socket: S,
         to: SocketAddr,
         writer: Box<dyn DatagramWriter>,
-        pack: Nanos,
+        rules: PackRules,
         epoch: Nanos,
     ) -> Self {
         Self {
             socket,
             to,
             writer,
-            pack,
+            rules,
             epoch,
             open: FrameDatagram::new(),
+            aside: FrameDatagram::new(),
             complete: FrameDatagram::new(),
             counters: TxCounters::default(),
             remarks: LatestRemarks::default(),
@@ -105,13 +118,31 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
         self.complete.frames = 0;
     }
 
+    /// Sends an urgent frame in a datagram of its own, before those that wait for others. No
+    /// complete datagram waits.
+    fn send_alone(
+        &mut self,
+        frame: &FrameRef<'_>,
+        unix: Nanos,
+    ) -> Result<Accepted, TransmitRefusal> {
+        std::mem::swap(&mut self.open, &mut self.aside);
+        let pushed = self.writer.push(frame, unix, &mut self.open.bytes);
+        if pushed.is_ok() {
+            self.open.frames = 1;
+            self.counters.taken += 1;
+            self.finish();
+        }
+        std::mem::swap(&mut self.open, &mut self.aside);
+        pushed.map_or(Err(TransmitRefusal::Unsupported), |()| Ok(Accepted))
+    }
+
     /// Returns whether a complete datagram waits for room in the socket.
     const fn is_blocked(&self) -> bool {
         self.complete.frames > 0
     }
 
     fn is_due(&self, now: Nanos) -> bool {
-        self.pack == 0 || now >= self.open.since.saturating_add(self.pack)
+        self.rules.pack == 0 || now >= self.open.since.saturating_add(self.rules.pack)
     }
 
     fn held(&self) -> u64 {
@@ -134,6 +165,10 @@ impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
         }
         let unix = unix_time(&outgoing, now, self.epoch);
         let frame = &outgoing.frame;
+        let id = frame.id();
+        if self.rules.urgent.iter().any(|range| range.contains(id)) {
+            return self.send_alone(frame, unix);
+        }
         let mut pushed = self.writer.push(frame, unix, &mut self.open.bytes);
         if pushed == Err(NotWritten::Full) {
             self.finish();
@@ -164,7 +199,7 @@ impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
 
     fn deadline(&self) -> Option<Nanos> {
         let waits = self.open.frames > 0 && !self.is_blocked();
-        waits.then(|| self.open.since.saturating_add(self.pack))
+        waits.then(|| self.open.since.saturating_add(self.rules.pack))
     }
 
     fn counters(&self) -> TxCounters {

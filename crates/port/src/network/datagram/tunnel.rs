@@ -3,10 +3,11 @@
 use super::{ArrivalRules, DatagramPort};
 use crate::network::address::AddressRange;
 use crate::network::endpoint::PeerAddress;
+use crate::network::ids::IdRange;
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostics, TomlTable};
 use frame::Nanos;
-use net::{DatagramReader, DatagramWriter};
+use net::{DatagramReader, DatagramWriter, PlayOutRules};
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -38,6 +39,17 @@ pub(crate) fn check_tunnel(table: &TomlTable<'_>, pack: Nanos, found: &mut Diagn
         let hint = "above 1 ms little is gained";
         table.wrong("pack", "`pack` is at most 100 ms", hint, found);
     }
+}
+
+/// The times of frames in a tunnel.
+#[derive(Default)]
+pub(crate) struct TunnelRules {
+    /// Time for which a frame waits for others that share its datagram, ns.
+    pub(crate) pack: Nanos,
+    /// Frames that do not wait.
+    pub(crate) urgent: Vec<IdRange>,
+    /// The rules by which frames that came in wait for their time.
+    pub(crate) play_out: Option<PlayOutRules>,
 }
 
 /// The addresses of a tunnel.
@@ -72,7 +84,7 @@ impl TunnelAddresses {
         opener: &mut PortOpener,
         reader: Box<dyn DatagramReader>,
         writer: Box<dyn DatagramWriter>,
-        pack: Nanos,
+        rules: TunnelRules,
     ) -> Result<Halves, PortError> {
         let fail = |what: String, source: Option<io::Error>| PortError {
             port: port.to_owned(),
@@ -109,7 +121,9 @@ impl TunnelAddresses {
                 local_only: false,
                 own: None,
             },
-            pack,
+            pack: rules.pack,
+            urgent: rules.urgent,
+            play_out: rules.play_out,
             epoch: opener.epoch(),
         };
         halves.halves().map_err(cannot)
