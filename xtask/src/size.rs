@@ -140,7 +140,9 @@ fn memory(workspace: &Workspace, program: &Path) -> Result<ProcessMemory> {
     let _ = fs::remove_file(&socket);
     fs::write(folder.join("gateway.toml"), GATEWAY)?;
     let mut run: Command = command(program, &folder);
+    // The control socket is there.
     run.args(["run", "-q", "gateway.toml"])
+        .env("XDG_RUNTIME_DIR", &folder)
         .stdout(Stdio::null());
     println!("$ {}", line(&run));
     let running = RunningProcess(run.spawn().context("the gateway does not start")?);

@@ -97,6 +97,7 @@ pub use length::{FrameBits, LengthRule, LengthSearch, by_formula};
 pub use model::{BusSpec, Message, ModelError, NodeSpec, QueueService, SendOrder};
 pub use network::{GatewayHop, MessagePlace, Network, NetworkError, NetworkFound};
 pub use priority::{BoundParts, LatencyBound};
+pub use reception::ReceptionDistance;
 pub use refill::BufferRefill;
 pub use search::{PlacedRelease, SearchError, WorstFound, search};
 pub use shape::{FrameShape, ShapeError};

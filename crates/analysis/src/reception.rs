@@ -36,6 +36,17 @@
 use crate::{MessagePlace, NetworkFound, NoBound};
 use frame::Nanos;
 
+/// The longest time between two consecutive receptions of a message, in its parts, ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReceptionDistance {
+    /// The longest time between the events of the two frames: (k + 1) · P.
+    pub events: Nanos,
+    /// The bound from an event to the end of its frame, over all buses, with the jitter: R⁺.
+    pub response: Nanos,
+    /// The shortest frames, on all buses: R⁻.
+    pub shortest: Nanos,
+}
+
 impl NetworkFound {
     /// Returns the least time from the event of a message to its end of frame on this bus, over all
     /// previous buses, ns; `None` if there is no such message.
@@ -46,9 +57,8 @@ impl NetworkFound {
         Some(base.saturating_add(sent.shortest))
     }
 
-    /// Returns the longest time between two consecutive receptions of a message at this place, ns.
-    /// Its events are at most `longest_period` ns apart, and at most `losses` frames in a row are
-    /// lost.
+    /// Returns the longest time between two consecutive receptions of a message at this place. Its
+    /// events are at most `longest_period` ns apart, and at most `losses` frames in a row are lost.
     ///
     /// # Errors
     /// [`NoBound`] if the message has no bound, or does not exist.
@@ -57,10 +67,29 @@ impl NetworkFound {
         place: MessagePlace,
         longest_period: Nanos,
         losses: u32,
-    ) -> Result<Nanos, NoBound> {
-        let response = self.response(place)?;
-        let earliest = self.earliest_end(place).ok_or(NoBound::TooLong)?;
-        let events = longest_period.saturating_mul(u64::from(losses) + 1);
-        Ok(events.saturating_add(response.saturating_sub(earliest)))
+    ) -> Result<ReceptionDistance, NoBound> {
+        Ok(ReceptionDistance {
+            events: longest_period.saturating_mul(u64::from(losses) + 1),
+            response: self.response(place)?,
+            shortest: self.earliest_end(place).ok_or(NoBound::TooLong)?,
+        })
+    }
+}
+
+impl ReceptionDistance {
+    /// Returns the longest time between the two receptions, ns.
+    #[must_use]
+    pub const fn longest(&self) -> Nanos {
+        let varies = self.response.saturating_sub(self.shortest);
+        self.events.saturating_add(varies)
+    }
+
+    /// Returns the distance at a receiver that gets each frame up to so many ns later, or at once.
+    #[must_use]
+    pub const fn delayed(self, delay: Nanos) -> Self {
+        Self {
+            response: self.response.saturating_add(delay),
+            ..self
+        }
     }
 }

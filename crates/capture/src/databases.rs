@@ -49,15 +49,26 @@ impl FrameDatabases {
 #[derive(Debug)]
 pub(crate) struct FrameDecoder {
     databases: FrameDatabases,
-    /// The position of the database of each interface, by the interface's index.
-    positions: Vec<Option<usize>>,
+    /// The database of each interface, by the interface's index.
+    found: Vec<InterfaceDatabase>,
+}
+
+/// The database of an interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum InterfaceDatabase {
+    /// No frame of the interface has been decoded.
+    Unknown,
+    /// The interface has none.
+    Absent,
+    /// The position in the list.
+    At(usize),
 }
 
 impl FrameDecoder {
     pub(crate) const fn new(databases: FrameDatabases) -> Self {
         Self {
             databases,
-            positions: Vec::new(),
+            found: Vec::new(),
         }
     }
 
@@ -68,15 +79,8 @@ impl FrameDecoder {
         name: &str,
         frame: FrameRef<'a>,
     ) -> Option<DecodedFrame<'a>> {
-        let place = usize::from(record.interface);
-        while self.positions.len() <= place {
-            self.positions.push(None);
-        }
-        let position = self.positions.get_mut(place)?;
-        if position.is_none() {
-            *position = self.databases.position(name);
-        }
-        let (_, database) = self.databases.0.get((*position)?)?;
+        let position = self.position(record.interface, name)?;
+        let (_, database) = self.databases.0.get(position)?;
         if frame.id().is_rtr() {
             return None;
         }
@@ -85,5 +89,58 @@ impl FrameDecoder {
             message,
             payload: frame.data(),
         })
+    }
+
+    /// Returns the position of an interface's database, which is searched for once.
+    fn position(&mut self, interface: u16, name: &str) -> Option<usize> {
+        let place = usize::from(interface);
+        if self.found.len() <= place {
+            self.found.resize(place + 1, InterfaceDatabase::Unknown);
+        }
+        let found = self.found.get_mut(place)?;
+        if *found == InterfaceDatabase::Unknown {
+            let position = self.databases.position(name);
+            *found = position.map_or(InterfaceDatabase::Absent, InterfaceDatabase::At);
+        }
+        match *found {
+            InterfaceDatabase::At(position) => Some(position),
+            InterfaceDatabase::Unknown | InterfaceDatabase::Absent => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn database() -> MessageDatabase {
+        signals::read(b"BU_: A\nBO_ 256 M: 8 A\n").unwrap()
+    }
+
+    #[test]
+    fn the_database_of_an_interface_is_searched_for_once() {
+        let one = InterfaceName::new("can1").unwrap();
+        let databases = FrameDatabases::new(vec![(Some(one), database())]);
+        let mut decoder = FrameDecoder::new(databases);
+        assert_eq!(decoder.position(2, "can2"), None);
+        assert_eq!(decoder.position(1, "can1"), Some(0));
+        let expected = [
+            InterfaceDatabase::Unknown,
+            InterfaceDatabase::At(0),
+            InterfaceDatabase::Absent,
+        ];
+        assert_eq!(decoder.found, expected);
+        // The index has the same name in all frames, so that the name is not compared again.
+        assert_eq!(decoder.position(2, "can1"), None);
+        assert_eq!(decoder.position(1, "can2"), Some(0));
+    }
+
+    #[test]
+    fn interfaces_without_a_database_of_their_own_have_the_common_one() {
+        let one = InterfaceName::new("can1").unwrap();
+        let all = vec![(None, database()), (Some(one), database())];
+        let mut decoder = FrameDecoder::new(FrameDatabases::new(all));
+        assert_eq!(decoder.position(0, "can0"), Some(0));
+        assert_eq!(decoder.position(1, "can1"), Some(1));
     }
 }

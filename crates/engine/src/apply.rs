@@ -43,6 +43,13 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
         let goes_to = |route: usize| change.route_goes_to.get(route).copied().flatten();
         let new = &mut self.setup;
+        for count in &old.verifications {
+            let mut kept = new.verifications.iter_mut();
+            match goes_to(count.route).and_then(|to| kept.find(|kept| kept.route == to)) {
+                Some(kept) => kept.results = count.results,
+                None => self.retired_verifications.add(&count.results),
+            }
+        }
         new.table
             .adopt(&mut new.memory, (&old.table, &old.memory), goes_to);
         let old_ports = old.rx.drain(..).zip(old.tx.drain(..)).enumerate();

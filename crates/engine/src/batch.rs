@@ -1,6 +1,6 @@
 //! The step from decisions to ports: copies, their answers, and the marks that make a frame's fate.
 
-use crate::counters::RouteCount;
+use crate::counters::{RouteCount, RouteVerifications};
 use crate::fate::{Fate, FateSet};
 use crate::half::Transmit;
 use crate::lane::CountedTransmitter;
@@ -36,6 +36,7 @@ pub(crate) struct DecisionBatch<'e, T> {
     pub(crate) stamp: ReceiveStamp,
     pub(crate) tx: &'e mut [CountedTransmitter<T>],
     pub(crate) routes: &'e mut [RouteCount],
+    pub(crate) verifications: &'e mut [RouteVerifications],
     pub(crate) options: &'e [CopyOptions],
     pub(crate) marks: FateSet,
     /// The route whose copies of this frame are being made.
@@ -59,8 +60,10 @@ impl<T: Transmit> DecisionSink for DecisionBatch<'_, T> {
     }
 
     fn verified(&mut self, route: RouteId, kind: ReceptionKind) {
-        if let Some(count) = self.routes.get_mut(route.0 as usize) {
-            count.e2e.count(kind);
+        let route = route.0 as usize;
+        let place = (self.verifications).binary_search_by_key(&route, |count| count.route);
+        if let Some(count) = place.ok().and_then(|at| self.verifications.get_mut(at)) {
+            count.results.count(kind);
         }
     }
 

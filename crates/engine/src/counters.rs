@@ -89,9 +89,6 @@ pub struct RouteCount {
     pub stopped: Stops,
     /// Counters of its copies.
     pub copies: CopyCounters,
-    /// Frames whose end-to-end protection it checked, by the result. They are among those taken.
-    #[serde(default, skip_serializing_if = "Verifications::is_zero")]
-    pub e2e: Verifications,
 }
 
 impl RouteCount {
@@ -106,8 +103,17 @@ impl RouteCount {
         self.forwarded += other.forwarded;
         self.stopped.add(&other.stopped);
         self.copies.add(&other.copies);
-        self.e2e.add(&other.e2e);
     }
+}
+
+/// Results of the end-to-end checks of one route. They are not in [`RouteCount`], because few routes
+/// check, and the worker copies all counters for each reader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RouteVerifications {
+    /// The index of the route.
+    pub route: usize,
+    /// The frames that it checked, by the result. They are among those taken.
+    pub results: Verifications,
 }
 
 /// The state of a port.
@@ -200,8 +206,12 @@ pub struct EngineCounts {
     pub failures: Vec<Option<Arc<str>>>,
     /// One for each route.
     pub routes: Vec<RouteCount>,
+    /// One for each route that checks end-to-end protections, in their order.
+    pub verifications: Vec<RouteVerifications>,
     /// Sums of the ports that reloads removed.
     pub retired_ports: PortCount,
     /// Sums of the routes that reloads removed.
     pub retired_routes: RouteCount,
+    /// Sums of the checks of routes that reloads removed.
+    pub retired_verifications: Verifications,
 }

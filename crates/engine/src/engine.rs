@@ -3,6 +3,7 @@
 use crate::counters::{EngineCounts, PortCount, PortState, RouteCount};
 use crate::error::{EngineError, PortError};
 use crate::event::PortEvent;
+use crate::fate::Verifications;
 use crate::half::{Receive, Transmit};
 use crate::lane::{CountedReceiver, NamedPort, PortHalves, count_port};
 use crate::layout::CounterNames;
@@ -66,6 +67,7 @@ pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) setup: EngineSetup<R, T>,
     pub(crate) retired_ports: PortCount,
     pub(crate) retired_routes: RouteCount,
+    pub(crate) retired_verifications: Verifications,
     pub(crate) reloads: u64,
     /// The port that is first in the next step.
     pub(crate) first: usize,
@@ -101,6 +103,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             setup,
             retired_ports: PortCount::default(),
             retired_routes: RouteCount::default(),
+            retired_verifications: Verifications::default(),
             reloads: 0,
             first: 0,
             budget: BUDGET,
@@ -368,8 +371,13 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
         counts.routes.clear();
         counts.routes.extend_from_slice(&self.setup.routes);
+        counts.verifications.clear();
+        counts
+            .verifications
+            .extend_from_slice(&self.setup.verifications);
         counts.retired_ports = self.retired_ports;
         counts.retired_routes = self.retired_routes;
+        counts.retired_verifications = self.retired_verifications;
     }
 
     /// Returns all counters with their names.

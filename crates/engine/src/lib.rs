@@ -159,7 +159,9 @@ pub mod wrap;
 
 pub use apply::Unapplied;
 pub use change::{ChangeLeftover, LayoutChange, LeavingPort, PortChange};
-pub use counters::{CopyCounters, EngineCounts, PortCount, PortState, RouteCount};
+pub use counters::{
+    CopyCounters, EngineCounts, PortCount, PortState, RouteCount, RouteVerifications,
+};
 pub use definition::{CounterDefinition, CounterRole};
 pub use engine::{BUDGET, Engine, StepResult};
 pub use error::{EngineError, PortError};

@@ -1,8 +1,9 @@
 //! Ports and routes of an engine, as one value: a reload exchanges it as a whole.
 
 use crate::batch::{CopyOptions, copy_options};
-use crate::counters::RouteCount;
+use crate::counters::{RouteCount, RouteVerifications};
 use crate::error::EngineError;
+use crate::fate::Verifications;
 use crate::half::{Receive, Transmit};
 use crate::lane::{CountedReceiver, CountedTransmitter, PortHalves};
 use crate::layout::CounterNames;
@@ -21,6 +22,8 @@ pub(crate) struct EngineSetup<R, T> {
     pub(crate) rx: Vec<CountedReceiver<R>>,
     pub(crate) tx: Vec<CountedTransmitter<T>>,
     pub(crate) routes: Vec<RouteCount>,
+    /// One for each route that checks end-to-end protections, in their order.
+    pub(crate) verifications: Vec<RouteVerifications>,
     pub(crate) options: Vec<CopyOptions>,
     /// Destinations of each port.
     pub(crate) destinations: Vec<Vec<Destination>>,
@@ -43,6 +46,7 @@ impl<R: Receive, T: Transmit> EngineSetup<R, T> {
             tx: Vec::with_capacity(ports),
             routes: vec![RouteCount::default(); layout.routes.len()],
             layout: Arc::new(layout),
+            verifications: verifications(routes),
             options: copy_options(routes),
             destinations: destinations(routes, ports),
         })
@@ -63,4 +67,15 @@ impl<R: Receive, T: Transmit> EngineSetup<R, T> {
             source.held_back = to.any(|port| port.half.makes_wait());
         }
     }
+}
+
+/// Returns the counters of the routes that check, at zero.
+fn verifications(routes: &Routes) -> Vec<RouteVerifications> {
+    let each = routes.routes.iter().enumerate();
+    let checking = each.filter(|(_, route)| route.verify.is_some());
+    let counters = checking.map(|(route, _)| RouteVerifications {
+        route,
+        results: Verifications::default(),
+    });
+    counters.collect()
 }

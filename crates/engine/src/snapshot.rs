@@ -1,7 +1,7 @@
 //! All counters of a gateway at one moment, with names, and the proof that they add up.
 
 use crate::counters::{CopyCounters, EngineCounts, PortCount, RouteCount};
-use crate::fate::Fate;
+use crate::fate::{Fate, Verifications};
 use crate::layout::CounterNames;
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -24,6 +24,9 @@ pub struct CounterSnapshot {
     pub retired_ports: PortCount,
     /// Sums of all routes that reloads removed.
     pub retired_routes: RouteCount,
+    /// Sums of the end-to-end checks of all routes that reloads removed.
+    #[serde(default, skip_serializing_if = "Verifications::is_zero")]
+    pub retired_verifications: Verifications,
 }
 
 /// The counters of a port.
@@ -47,6 +50,9 @@ pub struct RouteRow {
     /// The route's counters.
     #[serde(flatten)]
     pub count: RouteCount,
+    /// Frames whose end-to-end protection it checked, by the result. They are among those taken.
+    #[serde(default, skip_serializing_if = "Verifications::is_zero")]
+    pub e2e: Verifications,
 }
 
 /// Two numbers that must be equal and are not: a bug in cangate, never a user's mistake.
@@ -69,7 +75,7 @@ impl CounterSnapshot {
     pub fn new(layout: &CounterNames, counts: &EngineCounts) -> Self {
         let ports = layout.ports.iter().zip(&counts.ports).enumerate();
         let routes = layout.routes.iter().zip(&counts.routes);
-        Self {
+        let mut snapshot = Self {
             at_ns: counts.at,
             reloads: counts.reloads,
             ports: ports
@@ -88,11 +94,19 @@ impl CounterSnapshot {
                 .map(|(name, &count)| RouteRow {
                     name: name.clone(),
                     count,
+                    e2e: Verifications::default(),
                 })
                 .collect(),
             retired_ports: counts.retired_ports,
             retired_routes: counts.retired_routes,
+            retired_verifications: counts.retired_verifications,
+        };
+        for count in &counts.verifications {
+            if let Some(row) = snapshot.routes.get_mut(count.route) {
+                row.e2e = count.results;
+            }
         }
+        snapshot
     }
 
     /// Returns the port of this name.

@@ -96,6 +96,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             rx,
             tx,
             routes,
+            verifications,
             options,
             ..
         } = &mut self.setup;
@@ -116,6 +117,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             stamp: ReceiveStamp::default(),
             tx,
             routes,
+            verifications,
             options,
             marks: FateSet::default(),
             forwarding: None,

@@ -27,7 +27,8 @@ fn file(path: &Path) -> io::Result<Vec<u8>> {
         "doubtful.dbc" => {
             let messages = (0..9).map(|n| format!("BO_ {} W{n}: 8 A\n", 4000 + n));
             let clash = "BO_ 1 A: 8 A\nBO_ 1 B: 8 A\n";
-            Ok(format!("BU_: A\n{}{clash}", messages.collect::<String>()).into())
+            let range = " SG_ S : 0|4@1+ (1,0) [0|16] \"\" A\n";
+            Ok(format!("BU_: A\n{}{clash}{range}", messages.collect::<String>()).into())
         }
         _ => Err(io::Error::from(io::ErrorKind::NotFound)),
     }
@@ -172,7 +173,7 @@ fn load_alone_reads_no_file() {
 #[test]
 fn what_is_doubtful_is_listed_up_to_a_limit() {
     let found = mistakes("[databases.body]\nfile = 'doubtful.dbc'");
-    let [(_, doubtful, lines), (_, contradictions, clash)] = found.as_slice() else {
+    let [(_, doubtful, lines), (_, contradictions, contradiction)] = found.as_slice() else {
         panic!("{found:?}");
     };
     assert_eq!(doubtful, "doubtful.dbc has 10 doubtful statements");
@@ -184,8 +185,8 @@ fn what_is_doubtful_is_listed_up_to_a_limit() {
     );
     assert_eq!(contradictions, "doubtful.dbc has a contradiction");
     assert!(
-        clash.starts_with("line 12: message B: A in line 11 has the ID 001, too"),
-        "{clash}"
+        contradiction.starts_with("line 13: signal S of B: its maximum 16 is above 15"),
+        "{contradiction}"
     );
     let text = ports(NAMED, "", ALL).replace("body.dbc", "doubtful.dbc");
     let all = good(&text).0.describe_all();
@@ -194,6 +195,9 @@ fn what_is_doubtful_is_listed_up_to_a_limit() {
         9,
         "{all}"
     );
+    let double = "  line 12: B has the ID 001 of A in line 11: its frames are taken as A\n";
+    assert_eq!(all.matches("line 12").count(), 1, "{all}");
+    assert!(all.contains(double), "{all}");
 }
 
 #[test]

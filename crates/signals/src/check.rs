@@ -1,10 +1,10 @@
 //! Definitions of a database that contradict one another, or that no frame can follow.
 
+use crate::BitMeaning;
 use crate::decimal::Decimal;
 use crate::field::ByteOrder;
 use crate::message::{DatabaseWarning, MessageDatabase, MessageDefinition};
-use crate::signal::{PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence};
-use alloc::collections::BTreeMap;
+use crate::signal::{PhysicalValue, SignalDefinition};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -33,46 +33,35 @@ impl MessageDatabase {
         all
     }
 
-    /// Returns the contradictions in the definitions, in the order of the file: IDs and names of
-    /// several messages, ranges that the bits of a signal cannot have, signals that share bits.
+    /// Returns the contradictions in the definitions of signals, in the order of the file: ranges
+    /// that the bits of a signal cannot have, signals that share bits.
+    /// [`doubtful`](Self::doubtful) has the messages of one ID or name, and the signals of one
+    /// name.
     #[must_use]
     pub fn check(&self) -> Vec<DatabaseWarning> {
         let mut all = Vec::new();
-        let (mut ids, mut names) = (BTreeMap::new(), BTreeMap::new());
-        for message in &self.messages {
-            let mut add = |line, problem: String| all.push(DatabaseWarning { line, problem });
-            if let Some(first) = ids.insert(message.id.raw(), message) {
-                ids.insert(message.id.raw(), first);
-                let (id, name, line) = (message.id, &first.name, first.line);
-                let problem = format!(
-                    "message {}: {name} in line {line} has the ID {id}, too; frames count as {name}",
-                    message.name
-                );
-                add(message.line, problem);
+        for definition in self.messages.chunk_by(is_next_of_range) {
+            let mut add = |line, problem| all.push(DatabaseWarning { line, problem });
+            if let Some(message) = definition.first() {
+                check_signals(message, &mut add);
             }
-            if let Some(first) = names.insert(message.name.as_str(), message) {
-                names.insert(message.name.as_str(), first);
-                let problem = format!(
-                    "message {}: the one in line {} has this name, too",
-                    message.name, first.line
-                );
-                add(message.line, problem);
-            }
-            check_signals(message, &mut add);
         }
         all.sort_by_key(|warning| warning.line);
         all
     }
 }
 
+/// Returns whether the second message has the same definition as the first one, and the next ID of
+/// its range.
+pub(crate) fn is_next_of_range(first: &MessageDefinition, second: &MessageDefinition) -> bool {
+    first.line == second.line
+        && first.name == second.name
+        && first.id.raw().checked_add(1) == Some(second.id.raw())
+}
+
 fn check_signals(message: &MessageDefinition, add: &mut impl FnMut(usize, String)) {
-    let mut names = BTreeMap::new();
     for signal in &message.signals {
         let place = format!("signal {} of {}", signal.name, message.name);
-        if let Some(first) = names.insert(signal.name.as_str(), signal.line) {
-            let problem = format!("{place}: the one in line {first} has this name, too");
-            add(signal.line, problem);
-        }
         for problem in range_problems(signal) {
             add(signal.line, format!("{place}: {problem}"));
         }
@@ -89,7 +78,7 @@ fn check_signals(message: &MessageDefinition, add: &mut impl FnMut(usize, String
     for (at, (signal, own)) in message.signals.iter().zip(&bits).enumerate() {
         let mut before = bits.iter().take(at).enumerate();
         let shared = before.find(|(other, bits)| {
-            own.iter().zip(*bits).any(|(a, b)| a & b != 0) && can_be_together(message, at, *other)
+            own.iter().zip(*bits).any(|(a, b)| a & b != 0) && message.can_coexist(at, *other)
         });
         if let Some(other) = shared.and_then(|(other, _)| message.signals.get(other)) {
             let problem = format!(
@@ -132,19 +121,11 @@ fn range_problems(signal: &SignalDefinition) -> Vec<String> {
 /// Returns the lowest and the highest physical value of an integer; `None` for a float, and for
 /// values with too many digits.
 fn reach(signal: &SignalDefinition) -> Option<(Decimal, Decimal)> {
-    let unused = 64 - u32::from(signal.layout.bits);
-    let (low, high) = match signal.kind {
-        SignalKind::Unsigned => (
-            RawValue::Unsigned(0),
-            RawValue::Unsigned(u64::MAX >> unused),
-        ),
-        SignalKind::Signed => (
-            RawValue::Signed(i64::MIN >> unused),
-            RawValue::Signed(i64::MAX >> unused),
-        ),
-        SignalKind::Float32 | SignalKind::Float64 => return None,
-    };
-    let exact = |raw| match signal.physical(raw) {
+    if signal.meaning() == BitMeaning::Float {
+        return None;
+    }
+    let (low, high) = signal.raw_limits();
+    let exact = |raw| match signal.physical_of(raw) {
         PhysicalValue::Exact(value) => Some(value),
         PhysicalValue::Float(_) => None,
     };
@@ -189,32 +170,6 @@ fn occupied(signal: &SignalDefinition) -> [u64; WORDS] {
     words
 }
 
-/// Returns whether one frame can contain both signals: the values of a multiplexer switch that
-/// both depend on do not exclude each other.
-fn can_be_together(message: &MessageDefinition, a: usize, b: usize) -> bool {
-    let switches = |mut at: usize| {
-        let mut all = Vec::new();
-        // Readers of databases refuse circles of switches.
-        while let Some(SignalPresence::Switched { switch, values }) =
-            message.signals.get(at).map(|signal| &signal.presence)
-        {
-            all.push((*switch, values));
-            at = *switch;
-        }
-        all
-    };
-    let others = switches(b);
-    switches(a).iter().all(|(switch, values)| {
-        let same = others.iter().filter(|(other, _)| other == switch);
-        same.into_iter().all(|(_, other)| {
-            let mut pairs = values
-                .iter()
-                .flat_map(|one| other.iter().map(move |two| (one, two)));
-            pairs.any(|(one, two)| one.start() <= two.end() && two.start() <= one.end())
-        })
-    })
-}
-
 #[cfg(feature = "dbc")]
 #[cfg(test)]
 mod tests {
@@ -248,8 +203,6 @@ mod tests {
                 "5: signal U of M: its minimum 5 is above its maximum 4",
                 "5: signal U of M: it shares bits with T",
                 "6: signal V of M: its maximum 1 is above 0, the highest value that its 4 bits can have",
-                "7: message N: M in line 2 has the ID 100, too; frames count as M",
-                "8: message M: the one in line 2 has this name, too",
             ]
         );
     }

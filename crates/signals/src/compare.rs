@@ -200,11 +200,7 @@ impl SignalDefinition {
     /// Returns the lowest and the highest raw value that the bits of an integer can have.
     #[must_use]
     pub const fn raw_limits(&self) -> (i128, i128) {
-        let bits = self.field.bits();
-        match self.kind {
-            SignalKind::Signed => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-            _ => (0, (1 << bits) - 1),
-        }
+        self.meaning().raw_limits(self.field.bits())
     }
 
     /// Returns the bits of an integer raw value; `None` if the signal cannot have it.

@@ -44,10 +44,8 @@ impl SignalDefinition {
     /// Sets the range, of which the database can leave an end open: that of the bits takes its
     /// place.
     pub(crate) fn set_range(&mut self, least: Option<Decimal>, most: Option<Decimal>) {
-        let span = 1_i128 << self.layout.bits;
         let (first, last) = match self.kind {
-            SignalKind::Unsigned => (0, span - 1),
-            SignalKind::Signed => (-span / 2, span / 2 - 1),
+            SignalKind::Unsigned | SignalKind::Signed => self.raw_limits(),
             SignalKind::Float32 | SignalKind::Float64 => (0, 0),
         };
         let physical = |raw| {

@@ -1,48 +1,73 @@
 //! Messages and signals that a database has twice.
 
+use crate::check::is_next_of_range;
 use crate::message::{DatabaseWarning, MessageDefinition};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
-/// Adds a warning for each message whose ID or name is that of one before it, and for each signal
+/// The most characters of a name in a warning: one name can be part of many.
+const MOST_SHOWN: usize = 100;
+
+/// Adds a warning for each message that has an ID or the name of one before it, and for each signal
 /// whose name another signal of its message has.
 pub(crate) fn warn_of_doubles(messages: &[MessageDefinition], warnings: &mut Vec<DatabaseWarning>) {
     let mut ids: BTreeMap<u32, &MessageDefinition> = BTreeMap::new();
     let mut names: BTreeMap<&str, &MessageDefinition> = BTreeMap::new();
-    for message in messages {
-        let MessageDefinition { line, name, .. } = message;
-        if let Some(first) = ids.get(&message.id.raw()) {
-            let (id, other) = (message.id, &first.name);
-            warnings.push(DatabaseWarning {
-                line: *line,
-                problem: format!(
-                    "{name} has the ID {id} of {other} in line {}: its frames are taken as {other}",
-                    first.line
-                ),
-            });
+    // The messages of a range of IDs have one definition, and one warning of each kind.
+    for definition in messages.chunk_by(is_next_of_range) {
+        let Some(message) = definition.first() else {
+            continue;
+        };
+        let mut add = |line, problem| warnings.push(DatabaseWarning { line, problem });
+        let name = shown(&message.name);
+        let taken = definition.iter().filter_map(|one| {
+            let first = ids.get(&one.id.raw())?;
+            Some((one.id, *first))
+        });
+        let taken: Vec<_> = taken.collect();
+        if let Some((id, first)) = taken.first() {
+            let (other, line) = (shown(&first.name), first.line);
+            add(
+                message.line,
+                match taken.len() {
+                    1 => format!(
+                        "{name} has the ID {id} of {other} in line {line}: its frames are taken as {other}"
+                    ),
+                    count => format!(
+                        "{name} has {count} IDs of other messages, the first one {id} of {other} in line \
+                         {line}: their frames are taken as those of the other messages"
+                    ),
+                },
+            );
         }
-        ids.entry(message.id.raw()).or_insert(message);
-        // A range of IDs has one definition.
-        let first = names.get(&**name);
-        if let Some(first) = first.filter(|first| first.line != *line) {
-            warnings.push(DatabaseWarning {
-                line: *line,
-                problem: format!("line {} has a message {name}, too", first.line),
-            });
+        for one in definition {
+            ids.entry(one.id.raw()).or_insert(one);
         }
-        names.entry(name).or_insert(message);
+        if let Some(first) = names.get(&*message.name) {
+            add(
+                message.line,
+                format!("line {} has a message {name}, too", first.line),
+            );
+        }
+        names.entry(&message.name).or_insert(message);
         let mut signals = BTreeMap::new();
         for signal in &message.signals {
             if let Some(first) = signals.insert(&*signal.name, signal.line) {
-                warnings.push(DatabaseWarning {
-                    line: signal.line,
-                    problem: format!(
-                        "signal {} of {name}: line {first} has a signal of this name, too",
-                        signal.name
+                let signal_name = shown(&signal.name);
+                add(
+                    signal.line,
+                    format!(
+                        "signal {signal_name} of {name}: line {first} has a signal of this name, too"
                     ),
-                });
+                );
             }
         }
     }
+}
+
+/// Returns the first characters of a name.
+fn shown(name: &str) -> &str {
+    let end = name.char_indices().nth(MOST_SHOWN);
+    end.map_or(name, |(end, _)| &name[..end])
 }

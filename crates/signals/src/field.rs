@@ -24,6 +24,15 @@ pub struct FieldLayout {
     pub order: ByteOrder,
 }
 
+impl FieldLayout {
+    /// Returns the start bit of a Motorola signal of which the file counts the first bit in the
+    /// order of the bus: bit 7 of byte 0 is 0.
+    #[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
+    pub(crate) const fn motorola_start(first: u16) -> u16 {
+        first / 8 * 8 + 7 - first % 8
+    }
+}
+
 /// The reason why a layout has no [`SignalField`].
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldError {

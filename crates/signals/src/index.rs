@@ -1,5 +1,6 @@
 //! The messages of frames.
 
+use crate::j1939::{group_id_mask, parameter_group};
 use crate::message::{MessageDatabase, MessageDefinition};
 use alloc::collections::BTreeMap;
 use frame::CanId;
@@ -105,14 +106,7 @@ impl MessageDefinition {
     pub fn frame_filter(&self) -> (u32, u32) {
         let id = self.id.raw();
         match parameter_group(self.id) {
-            Some(group) if self.j1939 => {
-                let bits = if is_broadcast(group) {
-                    0x3_FFFF
-                } else {
-                    0x3_FF00
-                };
-                (id, !CanId::EFF_MASK | bits << 8)
-            }
+            Some(group) if self.j1939 => (id, !CanId::EFF_MASK | group_id_mask(group)),
             _ => (id, u32::MAX),
         }
     }
@@ -124,29 +118,6 @@ impl MessageIndex<'_> {
     #[must_use]
     pub fn group(id: CanId) -> Option<(u32, u32)> {
         let group = parameter_group(id)?;
-        let mask = match is_broadcast(group) {
-            true => 0x3_FFFF,
-            false => 0x3_FF00,
-        };
-        Some((group << 8, mask << 8))
+        Some((group << 8, group_id_mask(group)))
     }
-}
-
-/// Returns the parameter group number of an extended ID (SAE J1939-21, section 5.2): 18 bits, in
-/// which the low byte is 0 for groups that are sent to one destination.
-fn parameter_group(id: CanId) -> Option<u32> {
-    let group = id.number() >> 8 & 0x3_FFFF;
-    let group = if is_broadcast(group) {
-        group
-    } else {
-        group & !0xFF
-    };
-    id.is_eff().then_some(group)
-}
-
-/// Returns whether the low byte of a group is part of its number, and not an address.
-const fn is_broadcast(group: u32) -> bool {
-    /// The first such PDU format.
-    const FIRST: u32 = 0xF0;
-    group >> 8 & 0xFF >= FIRST
 }

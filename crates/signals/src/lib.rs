@@ -64,16 +64,20 @@ mod encoding;
 mod field;
 mod float;
 mod index;
+mod j1939;
 #[cfg(feature = "kcd")]
 pub mod kcd;
 mod message;
 mod quotient;
 mod read;
 mod rescale;
+#[cfg(any(feature = "arxml", feature = "sym"))]
+mod room;
 mod scale;
 mod sending;
 mod signal;
 mod statements;
+mod switch;
 #[cfg(feature = "sym")]
 pub mod sym;
 mod test;
@@ -88,6 +92,7 @@ pub use decimal::{Decimal, DecimalError};
 pub use decoded::DecodedFrame;
 pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};
 pub use index::{IndexedDatabase, MessageIndex};
+pub use j1939::{LARGEST_GROUP, group_id_mask, is_broadcast_group, parameter_group};
 pub use message::{
     DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
 };
@@ -98,7 +103,7 @@ pub use signal::{
     PhysicalValue, RawValue, SignalDefinition, SignalKind, SignalPresence, SignalState, ValueName,
 };
 pub use statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
-
+pub use switch::SignalSwitch;
 pub use test::{BitMeaning, FieldTest};
 pub use unit::UnitRelation;
 pub use write::{

@@ -2,7 +2,7 @@
 
 use crate::DatabaseError;
 use crate::sending;
-use crate::signal::{RawValue, SignalDefinition, SignalPresence, SignalState};
+use crate::signal::{RawValue, SignalDefinition, SignalState};
 use crate::statements::E2eAttributes;
 use alloc::format;
 use alloc::string::String;
@@ -116,27 +116,29 @@ impl MessageDefinition {
         own.or_else(|| signal.map(|(name, word)| format!("signal {name}: {word}")))
     }
 
+    /// Returns whether a message with a cycle time is sent in it at all times. One that is sent on
+    /// events, or only while it is active, is not.
+    #[must_use]
+    pub fn keeps_cycle(&self) -> bool {
+        let word = self.send_type.as_deref().unwrap_or("");
+        sending::is_cyclic(word).unwrap_or_else(|| {
+            let own_event = self.is_on_event() && self.event() == self.send_type;
+            let signal_alone = self.cycle.is_none() && self.is_on_event();
+            !own_event && !signal_alone
+        })
+    }
+
     /// Returns the state of the signal with this index in a payload.
     ///
     /// # Panics
     /// If the message has no signal of this index.
     #[must_use]
     pub fn read(&self, signal: usize, payload: &[u8]) -> SignalState {
-        let signal = &self.signals[signal];
-        // Readers of databases refuse circles of switches, so that this ends.
-        if let SignalPresence::Switched { switch, values } = &signal.presence {
-            let value = match self.read(*switch, payload) {
-                SignalState::Value(RawValue::Unsigned(value)) => value,
-                // The switch of a database is compared by its bits.
-                SignalState::Value(RawValue::Signed(value)) => value.cast_unsigned(),
-                SignalState::Value(RawValue::Float(_)) => return SignalState::Switched,
-                absent => return absent,
-            };
-            if !values.iter().any(|range| range.contains(&value)) {
-                return SignalState::Switched;
-            }
+        let definition = &self.signals[signal];
+        if let Some(absence) = self.absence(signal, payload) {
+            return absence;
         }
-        match signal.raw(payload) {
+        match definition.raw(payload) {
             Some(raw) => SignalState::Value(raw),
             None => SignalState::TooShort,
         }

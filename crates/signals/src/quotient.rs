@@ -2,14 +2,18 @@
 
 use crate::decimal::Decimal;
 
+/// The magnitude of integers that are far: each raw value, and the integers next to it, are nearer
+/// to 0. Sums of a number that is not far and a small one need no more than 128 bits.
+const FAR: i128 = 1 << 65;
+
 /// The position of a quotient among the integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WholePart {
-    /// Below all integers of 65 bits.
+    /// Below −2^65.
     FarBelow,
-    /// Above all integers of 65 bits.
+    /// Above 2^65.
     FarAbove,
-    /// The largest integer that is not above the quotient.
+    /// The largest integer that is not above the quotient: from −2^65 to 2^65.
     Floor {
         floor: i128,
         /// Whether the quotient is this integer.
@@ -30,6 +34,10 @@ impl WholePart {
         let (mut above, mut below) = (number.mantissa(), divisor.mantissa());
         let shift = number.exponent() - divisor.exponent();
         let is_negative = (above < 0) != (below < 0);
+        let far = match is_negative {
+            true => Self::FarBelow,
+            false => Self::FarAbove,
+        };
         let power = 10_i128.checked_pow(shift.unsigned_abs());
         let scaled = |mantissa: i128| power.and_then(|power| mantissa.checked_mul(power));
         if shift >= 0 {
@@ -37,12 +45,7 @@ impl WholePart {
                 Some(scaled) => scaled,
                 // The scaled mantissa is at least 2^127. Divided by less than 2^62, it is beyond
                 // 2^65.
-                None if below.unsigned_abs() < 1 << 62 => {
-                    return Some(match is_negative {
-                        true => Self::FarBelow,
-                        false => Self::FarAbove,
-                    });
-                }
+                None if below.unsigned_abs() < 1 << 62 => return Some(far),
                 None => return None,
             };
         } else {
@@ -57,9 +60,17 @@ impl WholePart {
                 }
             };
         }
-        Some(Self::Floor {
-            floor: above.div_euclid(below) - i128::from(below < 0 && above.rem_euclid(below) != 0),
-            is_exact: above % below == 0,
+        // Only −2^127 divided by −1 has no quotient of 128 bits.
+        let (Some(quotient), Some(rest)) = (above.checked_div(below), above.checked_rem(below))
+        else {
+            return Some(far);
+        };
+        // The quotient is rounded towards 0.
+        let is_exact = rest == 0;
+        let floor = quotient.checked_sub(i128::from(is_negative && !is_exact));
+        Some(match floor {
+            Some(floor) if (-FAR..=FAR).contains(&floor) => Self::Floor { floor, is_exact },
+            _ => far,
         })
     }
 }
@@ -113,9 +124,28 @@ mod tests {
             ("1e300", "0.01", Some(WholePart::FarAbove)),
             ("1e300", "-0.01", Some(WholePart::FarBelow)),
             ("1e300", "12345678901234567890123456789", None),
+            ("36893488147419103232", "1", floor(FAR, true)),
+            ("-36893488147419103232", "1", floor(-FAR, true)),
+            ("36893488147419103233", "1", Some(WholePart::FarAbove)),
+            ("36893488147419103233", "-1", Some(WholePart::FarBelow)),
         ] {
             let result = WholePart::of_quotient(decimal(number), decimal(divisor));
             assert_eq!(result, expected, "{number} / {divisor}");
+        }
+    }
+
+    /// Integers at the limits of 128 bits.
+    #[test]
+    fn quotients_of_the_largest_numbers_are_far() {
+        for above in [i128::MIN, i128::MIN + 1, i128::MAX - 1, i128::MAX] {
+            for below in [-3, -1, 1, 3] {
+                let expected = match (above < 0) == (below < 0) {
+                    true => WholePart::FarAbove,
+                    false => WholePart::FarBelow,
+                };
+                let result = WholePart::of_quotient(Decimal::new(above, 0), Decimal::new(below, 0));
+                assert_eq!(result, Some(expected), "{above} / {below}");
+            }
         }
     }
 

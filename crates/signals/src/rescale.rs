@@ -218,21 +218,71 @@ impl LinearMap {
         });
         let map = || {
             let (factor, offset, divisor) = (factor?, offset?, divisor?);
-            let common = gcd(gcd(factor, offset), divisor).checked_mul(divisor.signum())?;
+            let [above, beside, below] = [factor, offset, divisor].map(i128::unsigned_abs);
+            let common = gcd(gcd(above, beside), below);
+            // The divisor of the result has no sign: that of this one moves to the other numbers.
+            let reduced = |magnitude: u128, is_negative: bool| {
+                let magnitude = i128::try_from(magnitude / common).ok()?;
+                i64::try_from(match is_negative {
+                    true => -magnitude,
+                    false => magnitude,
+                })
+                .ok()
+            };
             Some(Self {
-                factor: i64::try_from(factor / common).ok()?,
-                offset: i64::try_from(offset / common).ok()?,
-                divisor: u64::try_from(divisor / common).ok()?,
+                factor: reduced(above, (factor < 0) != (divisor < 0))?,
+                offset: reduced(beside, (offset < 0) != (divisor < 0))?,
+                divisor: u64::try_from(below / common).ok()?,
             })
         };
         map().ok_or(AssignError::Digits)
     }
 }
 
-/// Returns the greatest common divisor, without sign; of two zeros, 0.
-fn gcd(mut a: i128, mut b: i128) -> i128 {
+/// Returns the greatest common divisor; of two zeros, 0.
+const fn gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
-    a.saturating_abs()
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2^127 needs 128 bits without sign.
+    #[test]
+    fn maps_of_the_largest_numbers_are_exact_or_refused() {
+        let whole = |number| Decimal::new(number, 0);
+        let (least, zero) = (whole(i128::MIN), Decimal::ZERO);
+        let between = |from, to| LinearMap::between((from, zero), (to, zero));
+        let same = Ok(LinearMap::SAME);
+        let negated = LinearMap {
+            factor: -1,
+            ..LinearMap::SAME
+        };
+        assert_eq!(between(least, least), same);
+        assert_eq!(between(whole(-3), whole(-3)), same);
+        assert_eq!(between(whole(-3), whole(3)), Ok(negated));
+        assert_eq!(between(whole(3), whole(-3)), Ok(negated));
+        for (from, to) in [
+            (least, whole(-1)),
+            (least, whole(1)),
+            (whole(-1), least),
+            (least, whole(i128::MAX)),
+            (whole(i128::MAX), least),
+        ] {
+            assert_eq!(between(from, to), Err(AssignError::Digits), "{from} {to}");
+        }
+        let shifted = LinearMap::between((least, least), (least, zero));
+        let offset = 1;
+        assert_eq!(
+            shifted,
+            Ok(LinearMap {
+                offset,
+                ..LinearMap::SAME
+            })
+        );
+    }
 }

@@ -72,11 +72,11 @@ pub enum SignalPresence {
     /// All frames.
     Always,
     /// Frames in which another signal, the multiplexer switch, is present and has one of these raw
-    /// values.
+    /// bits.
     Switched {
         /// The index of the switch in the message's signals.
         switch: usize,
-        /// The raw values of the switch.
+        /// The raw bits of the switch.
         values: Vec<RangeInclusive<u64>>,
     },
 }

@@ -14,6 +14,19 @@ pub enum BitMeaning {
     Float,
 }
 
+impl BitMeaning {
+    /// Returns the lowest and the highest number that so many bits can be, up to 64; those of a
+    /// float count as a number without sign.
+    #[must_use]
+    pub const fn raw_limits(self, bits: u32) -> (i128, i128) {
+        let span = 1_i128 << bits;
+        match self {
+            Self::Signed => (-span / 2, span / 2 - 1),
+            Self::Unsigned | Self::Float => (0, span - 1),
+        }
+    }
+}
+
 /// A comparison of a signal's raw value with a range.
 ///
 /// Each comparison of a signal with a number has this form, by integers only: the bits become a

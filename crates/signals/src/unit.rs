@@ -96,6 +96,7 @@ impl SignalDefinition {
     }
 }
 
+#[cfg(feature = "dbc")]
 #[cfg(test)]
 mod tests {
     use super::*;

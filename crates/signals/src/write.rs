@@ -187,10 +187,7 @@ impl RangePolicy {
     /// Returns the range of all values that a field can have.
     #[must_use]
     pub const fn of_field(field: &SignalField, meaning: BitMeaning, outside: OutOfRange) -> Self {
-        let (lowest, highest) = match meaning {
-            BitMeaning::Signed => (-(1 << (field.bits() - 1)), (1 << (field.bits() - 1)) - 1),
-            BitMeaning::Unsigned | BitMeaning::Float => (0, field.mask() as i128),
-        };
+        let (lowest, highest) = meaning.raw_limits(field.bits());
         Self {
             lowest,
             highest,

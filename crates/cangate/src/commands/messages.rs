@@ -1,32 +1,35 @@
-//! The databases of `capture --database` and `convert --database`.
+//! The databases of `--database` of several commands.
 
 use crate::cli::decode::DatabaseChoice;
 use crate::database;
 use capture::{CaptureOutput, FrameDatabases};
 use console::Failure;
+use port::log::InterfaceName;
+use signals::MessageDatabase;
 use std::path::Path;
 
 /// The most warnings that are printed of one database.
 const MOST_WARNINGS: usize = 5;
 
-/// Returns the output with the messages of these databases, and prints the databases' warnings.
-pub(crate) fn with_messages(
-    output: CaptureOutput,
+/// Reads the databases of a command, each for one interface or for all others, and prints their
+/// warnings.
+///
+/// # Errors
+/// A database cannot be read, or an interface has several.
+pub(crate) fn read_chosen(
     choices: &[DatabaseChoice],
-) -> Result<CaptureOutput, Failure> {
-    let mut all: Vec<(Option<port::log::InterfaceName>, _)> = Vec::new();
+) -> Result<Vec<(Option<InterfaceName>, MessageDatabase)>, Failure> {
+    let mut all: Vec<(Option<InterfaceName>, MessageDatabase)> = Vec::new();
     for choice in choices {
         let file = choice.file.display();
-        if all
-            .iter()
-            .any(|(interface, _)| *interface == choice.interface)
-        {
-            let whose = match choice.interface {
+        let mut before = all.iter();
+        if before.any(|(interface, _)| *interface == choice.interface) {
+            let interfaces = match choice.interface {
                 Some(interface) => format!("{interface} has"),
                 None => "interfaces that are not named have".to_owned(),
             };
             return Err(Failure::input(format!(
-                "--database {file}: {whose} a database already: name the interface, as in `--database can1={file}`"
+                "--database {file}: {interfaces} a database already: name the interface, as in `--database can1={file}`"
             )));
         }
         let database = database::read(&choice.file)?;
@@ -42,8 +45,16 @@ pub(crate) fn with_messages(
         }
         all.push((choice.interface, database));
     }
-    let output = output.with_databases(FrameDatabases::new(all));
-    output.map_err(Failure::input)
+    Ok(all)
+}
+
+/// Returns the output with the messages of these databases, and prints the databases' warnings.
+pub(crate) fn with_messages(
+    output: CaptureOutput,
+    choices: &[DatabaseChoice],
+) -> Result<CaptureOutput, Failure> {
+    let databases = FrameDatabases::new(read_chosen(choices)?);
+    output.with_databases(databases).map_err(Failure::input)
 }
 
 /// Checks that at most one of the inputs is standard input (`-`).

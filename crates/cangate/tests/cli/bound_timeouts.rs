@@ -141,11 +141,20 @@ fn a_distance_without_a_bound_is_named() {
         "jitter = \"1ms\"",
         "longest_period = \"none\"",
     );
+    let overloaded = (
+        "timeouts.toml",
+        "period = \"20ms\"\njitter = \"1ms\"",
+        "period = \"200us\"",
+    );
     for (change, words) in [
         (limited, "route dash has a rate limit"),
         (by_payload, "route dash takes frames by their payload"),
         (by_signal, "route dash takes frames by their payload"),
         (sporadic, "no bound: it is not periodic"),
+        (
+            overloaded,
+            "the message has no bound: with all higher-priority frames the bus load is",
+        ),
     ] {
         let (status, out, err) = bound(&[longer, change], &THROUGH);
         let joined = out.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -167,6 +176,20 @@ fn a_distance_without_a_bound_is_named() {
     let elsewhere = ("timeouts.toml", "losses = 1", "bus = \"body\"");
     let (status, out, _) = bound(&[elsewhere], &[]);
     assert!(status == 3 && out.contains("--gateway FILE"), "{out}");
+}
+
+/// Two messages of one definition are two: the one that the set has not is named.
+#[test]
+fn a_timeout_of_another_id_of_a_range_is_not_compared() {
+    let path = root().join("examples/bound/timeouts-drive.dbc");
+    let dbc = std::fs::read_to_string(path).unwrap();
+    let sym = "FormatVersion=6.0\n[BrakeState]\nID=2B0h-2B1h\nTimeout=60\nVar=Level unsigned 0,8\n";
+    let ranges = ("timeouts-drive.dbc", dbc.as_str(), sym);
+    let (_, out, err) = bound(&[ranges], &THROUGH);
+    let joined = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = "Timeouts of timeouts-drive.dbc that were not compared, because the set has no such \
+        message on bus drive: BrakeState.";
+    assert!(joined.contains(words), "{out}\n{err}");
 }
 
 /// The source of a made message is silent in normal operation if its timeout is shorter than the

@@ -4,7 +4,7 @@ mod ports;
 
 use super::text::{MetricFamily, MetricKind, MetricSample};
 use crate::stats::{GatewayStats, InterfaceRow, KernelRow, NOT_ASKED_FOR};
-use engine::{LinkState, RouteCount};
+use engine::{LinkState, RouteCount, Verifications};
 
 /// A name, the meaning, and a function that reads the number.
 type Counter = (&'static str, &'static str, fn(&InterfaceRow) -> Option<u64>);
@@ -136,17 +136,18 @@ fn of_routes(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
             count.stopped.iter().map(|(why, n)| (why.key(), n))
         }),
     ));
-    let checked: Vec<_> = rows
-        .iter()
-        .filter(|(_, count)| !count.e2e.is_zero())
-        .cloned()
+    let routes = stats.process.routes.iter();
+    let mut checked: Vec<(&str, &Verifications)> = routes
+        .filter(|row| !row.e2e.is_zero())
+        .map(|row| (row.name.as_str(), &row.e2e))
         .collect();
+    checked.extend(retired(&stats.process.retired_verifications));
     all.push(family(
         "cangate_route_e2e_frames",
         MetricKind::Counter,
         "Frames whose end-to-end protection the route checked, by the result.",
         parts("route", &checked, "result", |count| {
-            count.e2e.iter().map(|(kind, n)| (kind.name(), n))
+            count.iter().map(|(kind, n)| (kind.name(), n))
         }),
     ));
     all.push(family(

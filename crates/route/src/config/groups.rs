@@ -9,24 +9,14 @@ use crate::{IdFilter, IdSet};
 use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue};
 use alloc::{format, string::String, vec::Vec};
 use frame::CanId;
+use signals::{LARGEST_GROUP, group_id_mask, is_broadcast_group, parameter_group};
 
-/// The largest parameter group number: 18 bits.
-const LARGEST_GROUP: u32 = 0x3_FFFF;
-/// The first PDU format whose low byte belongs to the group.
-const FIRST_BROADCAST: u32 = 0xF0;
-/// Bits of an ID that hold a group sent to all, and one sent to an address.
-const BROADCAST_MASK: u32 = 0x03FF_FF00;
-const ADDRESSED_MASK: u32 = 0x03FF_0000;
+/// Bits of an ID that hold the address of the sender.
 const SOURCE_MASK: u32 = 0xFF;
 
 /// The groups of the transport protocols: connection management and data (SAE J1939-21, section
 /// 5.10), for up to 1785 bytes and for more.
 const TRANSPORTS: [(u32, u32); 2] = [(0xEC00, 0xEB00), (0xC800, 0xC700)];
-
-/// Returns whether a group is sent to all.
-const fn is_broadcast(group: u32) -> bool {
-    group >> 8 & 0xFF >= FIRST_BROADCAST
-}
 
 /// Returns the filters for `pgn` and `source`; empty where neither is given.
 pub(super) fn filters(
@@ -49,14 +39,7 @@ pub(super) fn filters(
         }
     }
     warn_of_half_transports(&groups, table, found);
-    let group_bits = |group: &u32| {
-        let mask = if is_broadcast(*group) {
-            BROADCAST_MASK
-        } else {
-            ADDRESSED_MASK
-        };
-        (group << 8, mask)
-    };
+    let group_bits = |group: &u32| (group << 8, group_id_mask(*group));
     let source_bits = |source: &u32| (*source, SOURCE_MASK);
     let any = [(0, 0)];
     let groups: Vec<_> = groups.iter().map(group_bits).collect();
@@ -152,7 +135,7 @@ fn group(number: u32) -> Result<u32, (String, String)> {
             "a whole ID belongs into `id`, such as \"18FEF100\"".into(),
         ));
     }
-    if !is_broadcast(number) && number & 0xFF != 0 {
+    if !is_broadcast_group(number) && number & 0xFF != 0 {
         let whole = number & !0xFF;
         return Err((
             format!(
@@ -199,12 +182,11 @@ pub(super) fn words(id: u32, mask: u32) -> Option<String> {
     if id & mask & CanId::EFF_FLAG == 0 || mask & (CanId::RTR_FLAG | CanId::ERR_FLAG) != 0 {
         return None;
     }
-    let group = number >> 8 & LARGEST_GROUP;
-    let of_group = match bits & !SOURCE_MASK {
-        BROADCAST_MASK if is_broadcast(group) => format!("parameter group {group:04X}"),
-        ADDRESSED_MASK if !is_broadcast(group) => format!("parameter group {:04X}", group & !0xFF),
-        _ => return None,
-    };
+    let group = parameter_group(CanId::eff(number).ok()?)?;
+    if bits & !SOURCE_MASK != group_id_mask(group) {
+        return None;
+    }
+    let of_group = format!("parameter group {group:04X}");
     Some(match bits & SOURCE_MASK {
         0 => format!("{of_group} of any source"),
         SOURCE_MASK => format!("{of_group} of source {:02X}", number & SOURCE_MASK),

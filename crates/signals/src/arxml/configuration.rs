@@ -72,14 +72,23 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             if definition(reference) != "ComIPduSignalRef" {
                 continue;
             }
-            let read = self
-                .paths
-                .follow(reference, "VALUE-REF")
-                .and_then(|signal| {
-                    let signal = signal.ok_or("a reference without a value")?;
+            let signal = self.paths.follow(reference, "VALUE-REF");
+            let read = match signal {
+                Ok(Some(signal)) => {
+                    // Each setting is searched for among all of them.
+                    if !self.has_time(reference, signal.descendants().count()) {
+                        break;
+                    }
                     self.read_com_signal(signal, message.len)
                         .map_err(|problem| format!("signal {}: {problem}", short_name(signal)))
-                });
+                }
+                Ok(None) => Err("a reference without a value".to_owned()),
+                Err(problem) => Err(problem),
+            };
+            let texts = read.as_ref().map_or(0, SignalDefinition::text_bytes) + name.len();
+            if !self.has_room(reference, 1, texts) {
+                break;
+            }
             match read {
                 Ok(signal) => message.signals.push(signal),
                 Err(problem) => {

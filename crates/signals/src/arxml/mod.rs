@@ -11,13 +11,15 @@ mod nodes;
 mod paths;
 mod pdu;
 mod scale;
+mod timing;
 
 use crate::DatabaseError;
-use crate::define::one_line;
+use crate::define::{one_line, stated_can_id};
 use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase, MessageDefinition};
+use crate::room::SignalRoom;
 use crate::xml::{self, LineTable};
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -31,11 +33,8 @@ use roxmltree::Node;
 /// The namespace of AUTOSAR 4.x.
 const NAMESPACE: &str = "http://autosar.org/schema/r4.0";
 
-/// The most signals of a file: a PDU can be referred to any number of times. Real files have up to
-/// 100 000.
-const MAX_SIGNALS: usize = 1_000_000;
-
-/// The most comparisons of the nodes of signals, for the same reason.
+/// The most comparisons of the nodes of signals, and readings of their scales and settings: a file
+/// can refer to a PDU any number of times.
 const MAX_COMPARISONS: usize = 50_000_000;
 
 /// Reads a file in UTF-8, UTF-16 or Windows-1252.
@@ -62,7 +61,8 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
         lines,
         messages: Vec::new(),
         of_pdus: BTreeMap::new(),
-        signals_left: MAX_SIGNALS,
+        room: SignalRoom::default(),
+        is_full: false,
         comparisons_left: MAX_COMPARISONS,
         impossible: Vec::new(),
         warnings: Vec::new(),
@@ -128,8 +128,9 @@ struct ArxmlReader<'a, 'input> {
     messages: Vec<MessageDefinition>,
     /// The messages that contain a PDU, by their indices.
     of_pdus: BTreeMap<u32, Vec<usize>>,
-    /// How many more signals are read, and nodes of signals compared.
-    signals_left: usize,
+    room: SignalRoom,
+    /// Whether the file had more than the room, which was reported.
+    is_full: bool,
     comparisons_left: usize,
     impossible: Vec<ImpossibleMessage>,
     warnings: Vec<DatabaseWarning>,
@@ -137,6 +138,12 @@ struct ArxmlReader<'a, 'input> {
 
 impl<'a, 'input> ArxmlReader<'a, 'input> {
     fn warn(&mut self, element: Node<'_, '_>, problem: &str) {
+        if self.has_room(element, 0, problem.len()) {
+            self.add_warning(element, problem);
+        }
+    }
+
+    fn add_warning(&mut self, element: Node<'_, '_>, problem: &str) {
         let line = self.lines.of(element);
         self.warnings.push(DatabaseWarning {
             line,
@@ -144,15 +151,15 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         });
     }
 
-    /// Counts a signal or PDU, and returns whether the file has not yet [`MAX_SIGNALS`] of them.
-    fn has_room(&mut self, element: Node<'_, '_>) -> bool {
-        let had = self.signals_left;
-        self.signals_left = had.saturating_sub(1);
-        if had == 1 {
-            let problem = format!("more than {MAX_SIGNALS} signals: further ones are left out");
-            self.warn(element, &problem);
+    /// Takes room for so many signals or PDUs, and for so many bytes of texts. Returns whether the
+    /// file has so much; the first time that it has not, this adds a warning.
+    fn has_room(&mut self, element: Node<'_, '_>, count: usize, texts: usize) -> bool {
+        let taken = self.room.take(count, texts);
+        if let (Err(problem), false) = (&taken, self.is_full) {
+            self.is_full = true;
+            self.add_warning(element, &format!("{problem}: further ones are left out"));
         }
-        self.signals_left > 0
+        taken.is_ok()
     }
 
     /// Returns whether so many comparisons of nodes can be made.
@@ -160,7 +167,8 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         let had = self.comparisons_left;
         self.comparisons_left = had.saturating_sub(comparisons);
         if had > 0 && self.comparisons_left == 0 {
-            let problem = "too many receivers of signals: further ones are left out";
+            let problem =
+                "too many receivers, scales and settings of signals: further ones are left out";
             self.warn(element, problem);
         }
         self.comparisons_left > 0
@@ -202,13 +210,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
 
 /// Returns the identifier for a number as the file has it.
 fn can_id(number: &str, is_extended: bool) -> Result<CanId, String> {
-    let parsed = integer(number).and_then(|number| u32::try_from(number).ok());
-    let id = parsed.and_then(|number| match is_extended {
-        true => CanId::eff(number).ok(),
-        false => CanId::sff(number).ok(),
-    });
-    let bits = if is_extended { 29 } else { 11 };
-    id.ok_or_else(|| format!("`{number}` is not a valid ID of {bits} bits"))
+    stated_can_id(number, integer(number), is_extended)
 }
 
 /// Returns the length of a message.

@@ -8,6 +8,7 @@ use crate::signal::SignalDefinition;
 use crate::statements::E2eAttributes;
 use crate::xml::children;
 use alloc::borrow::ToOwned as _;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use roxmltree::Node;
@@ -68,7 +69,9 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             };
             let known = |signal: &SignalDefinition| signal.receivers.len() + 1;
             let effort = message.signals.iter().map(known).sum::<usize>() + 1;
-            if !self.has_time(pdu, effort) {
+            let texts = message.signals.len().saturating_mul(receiver_bytes(name));
+            let texts = if is_sender { 0 } else { texts };
+            if !self.has_time(pdu, effort) || !self.has_room(pdu, 0, texts) {
                 return;
             }
             let Some(message) = self.messages.get_mut(index) else {
@@ -81,19 +84,33 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         }
     }
 
-    /// Adds the ECUs whose ports a frame has on its bus.
-    pub(super) fn add_ports(&self, triggering: Node<'a, 'input>, message: &mut MessageDefinition) {
+    /// Adds the ECUs whose ports a frame has on its bus. Its signals have no receivers yet.
+    pub(super) fn add_ports(
+        &mut self,
+        triggering: Node<'a, 'input>,
+        message: &mut MessageDefinition,
+    ) {
         let Some(ports) = walk(triggering, &["FRAME-PORT-REFS"]) else {
             return;
         };
+        let (mut senders, mut receivers) = (NodeNames::default(), NodeNames::default());
         for port in self.paths.follow_all(ports, "FRAME-PORT-REF") {
             let Some(ecu) = ecu_around(port) else {
                 continue;
             };
             match text_at(port, &["COMMUNICATION-DIRECTION"]) {
-                Some("OUT") => message.add_sender(&identifier(short_name(ecu))),
-                Some("IN") => message.add_receiver(&identifier(short_name(ecu))),
+                Some("OUT") => senders.add(short_name(ecu)),
+                Some("IN") => receivers.add(short_name(ecu)),
                 _ => {}
+            }
+        }
+        message.more_senders.extend(senders.all);
+        let each = receivers.all.iter();
+        let texts: usize = each.map(|name| receiver_bytes(name)).sum();
+        let texts = texts.saturating_mul(message.signals.len());
+        if self.has_room(triggering, 0, texts) {
+            for signal in &mut message.signals {
+                signal.receivers.clone_from(&receivers.all);
             }
         }
     }
@@ -159,6 +176,27 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             timeout: None,
         })
     }
+}
+
+/// Different names of nodes, in their order.
+#[derive(Default)]
+struct NodeNames {
+    all: Vec<String>,
+    known: BTreeSet<String>,
+}
+
+impl NodeNames {
+    fn add(&mut self, name: &str) {
+        let name = identifier(name);
+        if self.known.insert(name.clone()) {
+            self.all.push(name);
+        }
+    }
+}
+
+/// Returns the memory of a receiver of one signal, bytes.
+const fn receiver_bytes(name: &str) -> usize {
+    size_of::<String>() + name.len()
 }
 
 /// Returns the ECU that contains an element.

@@ -1,24 +1,19 @@
 //! The signals in a PDU.
 
 use super::ArxmlReader;
-use super::paths::{integer, number, short_name, text_at, walk};
+use super::paths::{integer, short_name, text_at, walk};
 use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::message::MessageDefinition;
 use crate::signal::{SignalDefinition, SignalPresence};
 use crate::xml::children;
-use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use frame::Nanos;
 use roxmltree::Node;
 
 /// The most PDUs within one another.
 const MAX_DEPTH: usize = 16;
-
-/// The longest time that is accepted, s: 11 days.
-const LONGEST: f64 = 1e6;
 
 /// The place of a PDU: in which message, at which byte, and how deep in other PDUs.
 #[derive(Clone, Copy)]
@@ -72,7 +67,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             .entry(pdu.id().get())
             .or_default()
             .push(place.message);
-        if !self.has_room(pdu) {
+        if !self.has_room(pdu, 1, 0) {
             return;
         }
         if place.depth == MAX_DEPTH {
@@ -116,7 +111,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             }
             "MULTIPLEXED-I-PDU" => self.read_multiplexed(pdu, inner, message),
             _ => {
-                read_timing(pdu, message);
+                self.read_timing(pdu, message);
                 self.read_signals(pdu, place.byte, message);
             }
         }
@@ -184,7 +179,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 return;
             };
             if bits > 0 {
-                let start = at / 8 * 8 + 7 - at % 8;
+                let start = FieldLayout::motorola_start(at);
                 let found = u8::try_from(bits).ok().and_then(|bits| {
                     let layout = FieldLayout {
                         start,
@@ -228,7 +223,9 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     .map_err(|problem| format!("signal {}: {problem}", short_name(i_signal))),
                 Err(problem) => Err(problem),
             };
-            if !self.has_room(mapping) {
+            // A warning about the signal has its name, and that of the message.
+            let texts = read.as_ref().map_or(0, SignalDefinition::text_bytes) + message.name.len();
+            if !self.has_room(mapping, 1, texts) {
                 return;
             }
             match read {
@@ -409,38 +406,4 @@ fn place(
     };
     let field = SignalField::new(layout, len);
     Ok((layout, field.map_err(|error| format!("{error}"))?))
-}
-
-/// Reads when a PDU is sent.
-fn read_timing(pdu: Node<'_, '_>, message: &mut MessageDefinition) {
-    let Some(timing) = walk(pdu, &["I-PDU-TIMING-SPECIFICATIONS", "I-PDU-TIMING"]) else {
-        return;
-    };
-    let mode = walk(
-        timing,
-        &[
-            "TRANSMISSION-MODE-DECLARATION",
-            "TRANSMISSION-MODE-TRUE-TIMING",
-        ],
-    );
-    let time = |element, way: &[&'static str]| nanos(text_at(element, way)?);
-    if let Some(mode) = mode {
-        message.cycle = time(mode, &["CYCLIC-TIMING", "TIME-PERIOD", "VALUE"]);
-        let is_on_event = walk(mode, &["EVENT-CONTROLLED-TIMING"]).is_some();
-        let word = match (message.cycle, is_on_event) {
-            (Some(_), false) => Some("cyclic"),
-            (Some(_), true) => Some("cyclic and on event"),
-            (None, true) => Some("on event"),
-            (None, false) => None,
-        };
-        message.send_type = word.map(str::to_owned);
-    }
-    message.delay = time(timing, &["MINIMUM-DELAY"]);
-}
-
-/// Parses a time in s, above 0, and returns it as ns.
-fn nanos(text: &str) -> Option<Nanos> {
-    let seconds = number(text)?.to_f64();
-    let ns = (seconds * 1e9 + 0.5) as Nanos;
-    (seconds <= LONGEST && seconds > 0.0 && ns > 0).then_some(ns)
 }

@@ -129,7 +129,11 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             .into_iter()
             .flat_map(|all| children(all, "COMPU-SCALE"));
         let mut segments = 0;
-        for scale in scales.collect::<Vec<_>>() {
+        let scales: Vec<Node<'_, '_>> = scales.collect();
+        if !self.has_time(method, scales.len()) {
+            return Err("its scale is not read".to_owned());
+        }
+        for scale in scales {
             let limit = |name| text_at(scale, &[name]).and_then(number);
             let (lower, upper) = (limit("LOWER-LIMIT"), limit("UPPER-LIMIT"));
             match text_at(scale, &["COMPU-CONST", "VT"]) {

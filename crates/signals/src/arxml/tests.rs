@@ -1,3 +1,5 @@
+mod limits;
+
 use super::paths::number;
 use super::read;
 use crate::{Decimal, MessageDefinition, RawValue, SignalDefinition, SignalKind, SignalPresence};
@@ -205,6 +207,11 @@ fn what_cannot_be_read_is_named() {
             "the selector of PduSelected: `0`|`x` is not a place in a payload; its signals are left out",
         ),
         (
+            "<TIME-PERIOD><VALUE>0.01<",
+            "<TIME-PERIOD><VALUE>x<",
+            "`x` is not a time: above 0, and up to 11 days; it is left out",
+        ),
+        (
             "<VT>first</VT>",
             "<VT>second</VT></COMPU-CONST></COMPU-SCALE><COMPU-SCALE><LOWER-LIMIT>2</LOWER-LIMIT><UPPER-LIMIT>4</UPPER-LIMIT><COMPU-CONST><VT>forward</VT>",
             "signal Gear: the name `forward` is of no single value; it is left out",
@@ -316,31 +323,6 @@ fn references_can_have_bases_and_packages_parts() {
         }
     }
     assert_eq!(found, expected);
-}
-
-/// PDUs that refer to one another are read to a limited depth and number.
-#[test]
-fn circles_and_many_references_end() {
-    let circle = warnings(
-        "<I-PDU-REF DEST=\"I-SIGNAL-I-PDU\">/Pdus/PduStatic<",
-        "<I-PDU-REF DEST=\"MULTIPLEXED-I-PDU\">/Pdus/PduSelected<",
-    );
-    assert!(
-        circle[0].contains("more than 16 PDUs within one another"),
-        "{circle:?}"
-    );
-    let depth = 20_000;
-    let (open, close) = (
-        "<AR-PACKAGES><AR-PACKAGE><SHORT-NAME>a</SHORT-NAME>",
-        "</AR-PACKAGE></AR-PACKAGES>",
-    );
-    let nested = format!(
-        "<AUTOSAR xmlns=\"{}\">{}{}</AUTOSAR>",
-        super::NAMESPACE,
-        open.repeat(depth),
-        close.repeat(depth)
-    );
-    assert!(messages(&nested).is_empty());
 }
 
 #[test]

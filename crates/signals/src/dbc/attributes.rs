@@ -3,6 +3,7 @@
 use super::raw_id;
 use super::split::FilePlaces;
 use crate::decimal::Decimal;
+use crate::define::nanos;
 use crate::statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -11,9 +12,6 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use can_dbc_pest::{Pair, Rule};
 use frame::Nanos;
-
-/// The longest time that is accepted in an attribute, ms: 11 days.
-const LONGEST: f64 = 1e9;
 
 /// The attribute of a signal, or of a receiver of a signal, with the time after which the signal is
 /// lost. Some tools write one attribute of the signal for each node, with the node's name behind.
@@ -163,12 +161,12 @@ impl DbcAttributes {
 
     /// Returns a time given in ms, above 0, as ns. For an enumeration, the word is the time.
     pub(super) fn millis(&self, raw: u32, name: &str) -> Option<Nanos> {
-        nanos(&self.word(raw, name)?)
+        millis(&self.word(raw, name)?)
     }
 
     /// Returns the same for a signal.
     pub(super) fn signal_millis(&self, raw: u32, signal: &str, name: &str) -> Option<Nanos> {
-        nanos(&self.signal_word(raw, signal, name)?)
+        millis(&self.signal_word(raw, signal, name)?)
     }
 
     /// Returns the raw values of a signal for times without a received value.
@@ -199,7 +197,7 @@ impl DbcAttributes {
         let mut known = BTreeSet::new();
         let mut add = |node: Option<&str>, value: Option<String>| {
             let node = node.map(|node| self.long_node(node).unwrap_or_else(|| node.to_owned()));
-            if let Some(after) = value.as_deref().and_then(nanos)
+            if let Some(after) = value.as_deref().and_then(millis)
                 && known.insert(node.clone())
             {
                 all.push(ReceiveTimeout { node, after });
@@ -280,12 +278,10 @@ fn signal_value(part: Pair<'_, Rule>) -> Option<(u32, String, Value)> {
 }
 
 /// Parses a time in ms, with or without its unit, above 0, and returns it as ns.
-fn nanos(text: &str) -> Option<Nanos> {
+fn millis(text: &str) -> Option<Nanos> {
     let text = text.trim();
     let text = text.strip_suffix("ms").map_or(text, str::trim_end);
-    let ms = text.parse::<f64>().ok()?;
-    let ns = (ms * 1e6).round();
-    (ms <= LONGEST && ns >= 1.0).then_some(ns as Nanos)
+    nanos(text.parse().ok()?, 1e6)
 }
 
 /// Returns a name that a statement could have, apart from its length.

@@ -6,7 +6,7 @@
 mod signal;
 
 use crate::DatabaseError;
-use crate::define::one_line;
+use crate::define::{one_line, stated_can_id, stated_nanos};
 use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
@@ -17,11 +17,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use frame::{CanId, Nanos};
 use roxmltree::Node;
-
-/// The longest interval that is accepted, ms: 11 days.
-const LONGEST: f64 = 1e9;
 
 /// Reads a file in UTF-8, UTF-16 or Windows-1252.
 ///
@@ -112,14 +108,8 @@ impl KcdReader<'_> {
             return Err("a message without a name".to_owned());
         }
         let id = element.attribute("id").unwrap_or_default();
-        let number = integer(id).and_then(|id| u32::try_from(id).ok());
         let is_extended = element.attribute("format") == Some("extended");
-        let can_id = number.and_then(|number| match is_extended {
-            true => CanId::eff(number).ok(),
-            false => CanId::sff(number).ok(),
-        });
-        let bits = if is_extended { 29 } else { 11 };
-        let can_id = can_id.ok_or_else(|| format!("`{id}` is not a valid ID of {bits} bits"))?;
+        let can_id = stated_can_id(id, integer(id), is_extended)?;
         let length = element.attribute("length").unwrap_or("auto");
         let stated = match length {
             "auto" => None,
@@ -138,7 +128,14 @@ impl KcdReader<'_> {
         let mut message = MessageDefinition::new(line, name.to_owned(), can_id, len);
         message.signals = signals;
         message.set_fd(false, None);
-        message.cycle = element.attribute("interval").and_then(interval);
+        let interval = element.attribute("interval").unwrap_or("0");
+        match stated_nanos(interval, number(interval), 1e6) {
+            Ok(cycle) => message.cycle = cycle,
+            Err(problem) => {
+                let problem = format!("message {name}: interval {problem}; it is left out");
+                self.warn(element, &problem);
+            }
+        }
         if element.attribute("triggered") == Some("true") {
             message.send_type = Some("triggered".to_owned());
         }
@@ -194,13 +191,6 @@ fn automatic_length(message: Node<'_, '_>) -> usize {
 /// Parses an integer.
 fn integer(text: &str) -> Option<i128> {
     number(text)?.to_i128()
-}
-
-/// Parses an interval in ms, above 0, and returns it as ns.
-fn interval(text: &str) -> Option<Nanos> {
-    let ms = number(text)?.to_f64();
-    let ns = (ms * 1e6 + 0.5) as Nanos;
-    (ms <= LONGEST && ms > 0.0 && ns > 0).then_some(ns)
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ impl KcdReader<'_> {
             let values = match label.tag_name().name() {
                 "Label" => value("value").map(|raw| raw..=raw),
                 "LabelGroup" => match (value("from"), value("to")) {
-                    (Some(from), Some(to)) if to.saturating_sub(from) < MAX_GROUP => {
+                    (Some(from), Some(to)) if (0..MAX_GROUP).contains(&to.saturating_sub(from)) => {
                         Some(from..=to)
                     }
                     _ => None,
@@ -152,7 +152,7 @@ fn read_place(
         // The bits of a big-endian signal are counted from bit 7 of byte 0.
         start: match order {
             ByteOrder::Intel => start,
-            ByteOrder::Motorola => start / 8 * 8 + 7 - start % 8,
+            ByteOrder::Motorola => FieldLayout::motorola_start(start),
         },
         bits: u8::try_from(bits).map_err(|_| format!("{bits} bits: a signal has 1 to 64 bits"))?,
         order,

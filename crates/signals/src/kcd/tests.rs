@@ -136,6 +136,10 @@ fn what_cannot_be_read_is_named() {
             "the name `n` has no value, or more than 16; it is left out",
         ),
         (
+            "<Signal name=\"s\" offset=\"0\"><LabelSet><LabelGroup name=\"n\" from=\"1\" to=\"0\"/></LabelSet></Signal>",
+            "the name `n` has no value, or more than 16; it is left out",
+        ),
+        (
             "<Multiplex name=\"s\" offset=\"0\"><MuxGroup count=\"x\"/></Multiplex>",
             "the group `x` of a multiplex is left out",
         ),
@@ -150,6 +154,30 @@ fn what_cannot_be_read_is_named() {
             warning.starts_with("4: ") && warning.contains(words),
             "{warning}"
         );
+    }
+}
+
+#[test]
+fn an_interval_that_is_no_time_is_named() {
+    let file = |interval: &str| {
+        let message =
+            format!("<Message id=\"1\" name=\"M\" length=\"8\" interval=\"{interval}\"/>");
+        let text =
+            format!("<NetworkDefinition><Bus name=\"B\">\n{message}</Bus></NetworkDefinition>");
+        read(text.as_bytes()).unwrap()
+    };
+    for (interval, cycle) in [("0", None), ("2.5", Some(2_500_000))] {
+        let found = file(interval);
+        assert_eq!(found.messages[0].cycle, cycle, "{interval}");
+        assert!(found.warnings.is_empty(), "{found:?}");
+    }
+    for interval in ["-1", "x", "", "1e300"] {
+        let found = file(interval);
+        assert_eq!(found.messages[0].cycle, None, "{interval}");
+        let words = format!(
+            "2: message M: interval `{interval}` is not a time: above 0, and up to 11 days; it is left out"
+        );
+        assert_eq!(warnings(&found), [words]);
     }
 }
 

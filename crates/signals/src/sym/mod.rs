@@ -7,13 +7,12 @@ mod signal;
 mod tokens;
 
 use crate::DatabaseError;
-use crate::decimal::Decimal;
-use crate::define::one_line;
+use crate::define::{can_id, one_line, stated_nanos};
 use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase, MessageDefinition};
-use crate::signal::ValueName;
+use crate::room::SignalRoom;
 use crate::statements::ReceiveTimeout;
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -21,7 +20,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use frame::{CanId, Nanos};
-use signal::SignalDraft;
+use signal::{EnumTable, SignalDraft};
 use tokens::{SymStatement, SymStatements, Token};
 
 /// The versions that are read. They differ in how an enumeration begins, and in the word for a
@@ -30,9 +29,6 @@ const VERSIONS: [&str; 2] = ["6.0", "5.0"];
 
 /// The most IDs of one symbol.
 const MAX_IDS: u32 = 2048;
-
-/// The longest time that is accepted, ms: 11 days.
-const LONGEST: f64 = 1e9;
 
 /// Keys of statements without a meaning for signals.
 const PASSED_OVER: [&str; 6] = [
@@ -47,8 +43,9 @@ const PASSED_OVER: [&str; 6] = [
 /// Reads a file in UTF-8, UTF-16 or Windows-1252.
 ///
 /// # Errors
-/// [`DatabaseError`] if the file does not begin with its version, or with one that is not read. A
-/// message that no frame can represent does not fail the file ([`MessageDatabase::impossible`]).
+/// [`DatabaseError`] if the file does not begin with its version, or with one that is not read, or
+/// if it has too many signals for the memory. A message that no frame can represent does not fail
+/// the file ([`MessageDatabase::impossible`]).
 pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
     let text = decode(bytes);
     let mut reader = SymReader::default();
@@ -58,12 +55,12 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
             check_version(&statement)?;
             has_version = true;
         }
-        reader.add(&statement);
+        reader.add(&statement)?;
     }
     if !has_version {
         return Err(error(1, "a PEAK SYM begins with `FormatVersion=6.0`"));
     }
-    Ok(reader.complete())
+    reader.complete()
 }
 
 fn error(line: usize, problem: &str) -> DatabaseError {
@@ -106,17 +103,20 @@ struct SymbolDraft<'a> {
     timeout: Option<Nanos>,
     delay: Option<Nanos>,
     /// The switch, and its value for which a frame has these signals.
-    switch: Option<(SignalDraft, u64)>,
-    signals: Vec<SignalDraft>,
+    switch: Option<(SignalDraft<'a>, u64)>,
+    signals: Vec<SignalDraft<'a>>,
 }
 
 /// State of the file while its statements are read.
 #[derive(Default)]
 struct SymReader<'a> {
     title: String,
-    enums: BTreeMap<String, Vec<ValueName>>,
-    signals: BTreeMap<String, SignalDraft>,
+    enums: EnumTable,
+    signals: BTreeMap<String, SignalDraft<'a>>,
     symbols: Vec<SymbolDraft<'a>>,
+    /// The room for definitions, and that for the statements from which they are made.
+    room: SignalRoom,
+    drafts: SignalRoom,
     impossible: Vec<ImpossibleMessage>,
     warnings: Vec<DatabaseWarning>,
 }
@@ -127,8 +127,21 @@ impl<'a> SymReader<'a> {
         self.warnings.push(DatabaseWarning { line, problem });
     }
 
-    fn add(&mut self, statement: &SymStatement<'a>) {
+    /// Takes room for definitions.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] in this line.
+    fn take(&mut self, line: usize, count: usize, texts: usize) -> Result<(), DatabaseError> {
+        let taken = self.room.take(count, texts);
+        taken.map_err(|problem| error(line, &problem))
+    }
+
+    fn add(&mut self, statement: &SymStatement<'a>) -> Result<(), DatabaseError> {
         let line = statement.line;
+        if let [Token::Mark('[') | Token::Word("Sig" | "Var" | "Mux"), ..] = statement.tokens[..] {
+            let taken = self.drafts.take(1, 0);
+            taken.map_err(|problem| error(line, &problem))?;
+        }
         match &statement.tokens[..] {
             [Token::Word(section)] if section.starts_with('{') => {}
             [Token::Mark('['), name, Token::Mark(']')] => self.symbols.push(SymbolDraft {
@@ -138,7 +151,7 @@ impl<'a> SymReader<'a> {
             }),
             [Token::Word("enum"), name, values @ ..] => match signal::read_names(values) {
                 Ok(names) => {
-                    self.enums.insert(name.text().to_owned(), names);
+                    self.enums.insert(name.text().to_owned(), names.into());
                 }
                 Err(problem) => self.warn(line, &format!("enum: {problem}; it is left out")),
             },
@@ -149,6 +162,7 @@ impl<'a> SymReader<'a> {
             }
             _ => self.warn(line, "not a statement of a PEAK SYM; it is left out"),
         }
+        Ok(())
     }
 
     fn add_value(
@@ -167,7 +181,7 @@ impl<'a> SymReader<'a> {
         match (key, self.symbols.last_mut()) {
             ("Enum", _) => {
                 let names = signal::read_names(values.get(1..).unwrap_or_default())?;
-                self.enums.insert(first.to_owned(), names);
+                self.enums.insert(first.to_owned(), names.into());
             }
             ("Sig", None) => {
                 let draft = SignalDraft::read(values, false, &self.enums, statement)?;
@@ -193,16 +207,19 @@ impl<'a> SymReader<'a> {
             },
             ("Type", Some(symbol)) => first.clone_into(&mut symbol.kind),
             ("Len" | "DLC", Some(symbol)) => symbol.len = Some(first.to_owned()),
-            ("CycleTime", Some(symbol)) => symbol.cycle = nanos(first),
-            ("Timeout", Some(symbol)) => symbol.timeout = nanos(first),
-            ("MinInterval", Some(symbol)) => symbol.delay = nanos(first),
+            ("CycleTime", Some(symbol)) => symbol.cycle = millis(first)?,
+            ("Timeout", Some(symbol)) => symbol.timeout = millis(first)?,
+            ("MinInterval", Some(symbol)) => symbol.delay = millis(first)?,
             _ => return Err("the key is not known".to_owned()),
         }
         Ok(())
     }
 
     /// Returns the database, with the symbols of each message put together.
-    fn complete(mut self) -> MessageDatabase {
+    ///
+    /// # Errors
+    /// [`DatabaseError`] at the message or signal with which the file has too many.
+    fn complete(mut self) -> Result<MessageDatabase, DatabaseError> {
         // Symbols of one name: the first one has the ID.
         let mut positions: BTreeMap<String, usize> = BTreeMap::new();
         let mut of_messages: Vec<Vec<SymbolDraft<'_>>> = Vec::new();
@@ -217,19 +234,26 @@ impl<'a> SymReader<'a> {
         }
         let mut messages = Vec::new();
         for symbols in of_messages {
-            let line = symbols[0].line;
-            let name = symbols[0].name.clone();
-            match self.read_message(symbols) {
-                Ok(found) => messages.extend(found),
+            let first = &symbols[0];
+            match read_head(first) {
+                Ok((message, ids)) => {
+                    let texts = message.name.len() + message.comment.len();
+                    self.take(first.line, ids.len(), texts.saturating_mul(ids.len()))?;
+                    let message = self.read_message(message, ids.len(), symbols)?;
+                    messages.extend(ids.into_iter().map(|id| MessageDefinition {
+                        id,
+                        ..message.clone()
+                    }));
+                }
                 Err(problem) => self.impossible.push(ImpossibleMessage {
-                    name,
-                    error: error(line, &problem),
+                    name: first.name.clone(),
+                    error: error(first.line, &problem),
                 }),
             }
         }
         warn_of_doubles(&messages, &mut self.warnings);
         self.warnings.sort_by_key(|warning| warning.line);
-        MessageDatabase {
+        Ok(MessageDatabase {
             name: self.title,
             bitrate: None,
             data_bitrate: None,
@@ -237,41 +261,45 @@ impl<'a> SymReader<'a> {
             impossible: self.impossible,
             warnings: self.warnings,
             has_independent_signals: false,
-        }
+        })
     }
 
-    /// Returns the message of these symbols: one for each of its IDs.
+    /// Returns the message of these symbols, which is to have so many IDs.
     fn read_message(
         &mut self,
+        mut message: MessageDefinition,
+        ids: usize,
         symbols: Vec<SymbolDraft<'_>>,
-    ) -> Result<Vec<MessageDefinition>, String> {
+    ) -> Result<MessageDefinition, DatabaseError> {
         let first = &symbols[0];
-        let (ids, comment) = first.id.ok_or("the symbol has no ID")?;
-        let ids = can_ids(ids, &first.kind)?;
-        let len = first.len.as_deref().map(|len| {
-            let parsed = len.parse::<u16>();
-            parsed.map_err(|_| format!("`{len}` is not a valid length of a message"))
-        });
-        let len = usize::from(len.transpose()?.unwrap_or(8));
-        let mut message = MessageDefinition::new(first.line, first.name.clone(), ids[0], len);
-        comment.clone_into(&mut message.comment);
-        (message.cycle, message.delay) = (first.cycle, first.delay);
         let (is_fd, timeout) = (first.kind.starts_with("FD"), first.timeout);
-        self.read_signals(symbols, &mut message);
+        self.read_signals(symbols, ids, &mut message)?;
         for signal in &mut message.signals {
             let after = timeout.into_iter();
             signal.timeouts = after
                 .map(|after| ReceiveTimeout { node: None, after })
                 .collect();
-            signal.check_end(&message.name, len, &mut self.warnings);
+            signal.check_end(&message.name, message.len, &mut self.warnings);
         }
         message.set_fd(is_fd, None);
-        let all = ids.into_iter().map(|id| MessageDefinition {
-            id,
-            ..message.clone()
-        });
-        Ok(all.collect())
+        Ok(message)
     }
+}
+
+/// Returns the message of a symbol, without its signals, and all its IDs.
+fn read_head(symbol: &SymbolDraft<'_>) -> Result<(MessageDefinition, Vec<CanId>), String> {
+    let (ids, comment) = symbol.id.ok_or("the symbol has no ID")?;
+    let ids = can_ids(ids, &symbol.kind)?;
+    let first = *ids.first().ok_or("the symbol has no ID")?;
+    let len = symbol.len.as_deref().map(|len| {
+        let parsed = len.parse::<u16>();
+        parsed.map_err(|_| format!("`{len}` is not a valid length of a message"))
+    });
+    let len = usize::from(len.transpose()?.unwrap_or(8));
+    let mut message = MessageDefinition::new(symbol.line, symbol.name.clone(), first, len);
+    comment.clone_into(&mut message.comment);
+    (message.cycle, message.delay) = (symbol.cycle, symbol.delay);
+    Ok((message, ids))
 }
 
 impl Token<'_> {
@@ -301,19 +329,14 @@ fn can_ids(text: &str, kind: &str) -> Result<Vec<CanId>, String> {
     if to < from || to - from >= MAX_IDS {
         return Err(format!("{text} has no IDs, or more than {MAX_IDS}"));
     }
-    let id = |number| match is_extended {
-        true => CanId::eff(number).ok(),
-        false => CanId::sff(number).ok(),
-    };
-    let ids: Option<Vec<CanId>> = (from..=to).map(id).collect();
+    let ids = (from..=to).map(|number| can_id(number, is_extended));
+    let ids: Option<Vec<CanId>> = ids.collect();
     ids.ok_or_else(problem)
 }
 
-/// Parses a time in ms, above 0, and returns it as ns.
-fn nanos(text: &str) -> Option<Nanos> {
-    let ms = text.parse::<Decimal>().ok()?.to_f64();
-    let ns = (ms * 1e6 + 0.5) as Nanos;
-    (ms <= LONGEST && ms > 0.0 && ns > 0).then_some(ns)
+/// Parses a time in ms; `None` for 0.
+fn millis(text: &str) -> Result<Option<Nanos>, String> {
+    stated_nanos(text, text.parse().ok(), 1e6)
 }
 
 #[cfg(test)]

@@ -2,22 +2,28 @@
 
 use super::tokens::{SymStatement, Token};
 use super::{SymReader, SymbolDraft};
+use crate::DatabaseError;
 use crate::decimal::Decimal;
 use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::message::MessageDefinition;
+use crate::room::name_bytes;
 use crate::signal::{SignalDefinition, SignalKind, SignalPresence, ValueName};
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A signal whose place in a message may be open.
+/// The names of the values of each enumeration.
+pub(super) type EnumTable = BTreeMap<String, Rc<[ValueName]>>;
+
+/// A signal whose place in a message may be open. A clone has the same texts in memory.
 #[derive(Clone)]
-pub(super) struct SignalDraft {
+pub(super) struct SignalDraft<'a> {
     line: usize,
-    name: String,
+    name: Rc<str>,
     /// As in the file: for big-endian signals counted from bit 7 of byte 0.
     start: u16,
     bits: u32,
@@ -26,18 +32,18 @@ pub(super) struct SignalDraft {
     factor: Decimal,
     offset: Decimal,
     range: (Option<Decimal>, Option<Decimal>),
-    unit: String,
-    comment: String,
-    names: Vec<ValueName>,
+    unit: Rc<str>,
+    comment: &'a str,
+    names: Rc<[ValueName]>,
 }
 
-impl SignalDraft {
+impl<'a> SignalDraft<'a> {
     /// Reads a `Sig` of the section of signals, or a `Var`, which has its place with it.
     pub(super) fn read(
         values: &[Token<'_>],
         has_place: bool,
-        enums: &BTreeMap<String, Vec<ValueName>>,
-        statement: &SymStatement<'_>,
+        enums: &EnumTable,
+        statement: &SymStatement<'a>,
     ) -> Result<Self, String> {
         let [name, kind, rest @ ..] = values else {
             return Err("a name and a type are expected".to_owned());
@@ -68,7 +74,7 @@ impl SignalDraft {
         };
         let mut draft = Self {
             line: statement.line,
-            name: identifier(name.text()),
+            name: identifier(name.text()).into(),
             start: start.map_err(|_| "its start bit is in no payload".to_owned())?,
             bits,
             order: ByteOrder::Intel,
@@ -76,9 +82,9 @@ impl SignalDraft {
             factor: Decimal::ONE,
             offset: Decimal::ZERO,
             range: (None, None),
-            unit: String::new(),
-            comment: statement.comment.to_owned(),
-            names: Vec::new(),
+            unit: Rc::default(),
+            comment: statement.comment,
+            names: Rc::default(),
         };
         match values[1].text() {
             "bit" => draft.range = (Some(Decimal::ZERO), Some(Decimal::ONE)),
@@ -90,11 +96,7 @@ impl SignalDraft {
     }
 
     /// Reads what follows the type and the place.
-    fn read_options(
-        &mut self,
-        tokens: &[Token<'_>],
-        enums: &BTreeMap<String, Vec<ValueName>>,
-    ) -> Result<(), String> {
+    fn read_options(&mut self, tokens: &[Token<'_>], enums: &EnumTable) -> Result<(), String> {
         for token in tokens {
             let (key, value) = match token {
                 Token::Word("-m") => {
@@ -110,7 +112,7 @@ impl SignalDraft {
                 number.map_err(|error| format!("/{key}:{value} is {error}"))
             };
             match key {
-                "u" => value.clone_into(&mut self.unit),
+                "u" => self.unit = value.as_str().into(),
                 "f" => self.factor = decimal()?,
                 "o" => self.offset = decimal()?,
                 "min" => self.range.0 = Some(decimal()?),
@@ -125,7 +127,7 @@ impl SignalDraft {
     /// Reads a `Mux`: the name of a value of the switch, the switch's place, and the value.
     pub(super) fn read_switch(
         values: &[Token<'_>],
-        statement: &SymStatement<'_>,
+        statement: &SymStatement<'a>,
     ) -> Result<(Self, u64), String> {
         let [name, start, Token::Mark(','), bits, value, rest @ ..] = values else {
             return Err("a name, a place such as 0,8 and a value are expected".to_owned());
@@ -148,10 +150,10 @@ impl SignalDraft {
             None => value.parse().ok(),
         };
         let number = number.ok_or_else(|| format!("`{value}` is not a value of a switch"))?;
-        draft.names.push(ValueName {
+        draft.names = Rc::new([ValueName {
             raw: number.into(),
             name: name.text().to_owned(),
-        });
+        }]);
         Ok((draft, number))
     }
 
@@ -166,49 +168,63 @@ impl SignalDraft {
     }
 
     /// Returns the signal in messages of `len` bytes.
-    fn define(self, len: usize) -> Result<SignalDefinition, String> {
+    fn define(&self, len: usize) -> Result<SignalDefinition, String> {
         let bits = self.bits;
         let layout = FieldLayout {
             start: match self.order {
                 ByteOrder::Intel => self.start,
-                ByteOrder::Motorola => self.start / 8 * 8 + 7 - self.start % 8,
+                ByteOrder::Motorola => FieldLayout::motorola_start(self.start),
             },
             bits: u8::try_from(bits)
                 .map_err(|_| format!("{bits} bits: a signal has 1 to 64 bits"))?,
             order: self.order,
         };
         let field = SignalField::new(layout, len).map_err(|error| format!("{error}"))?;
-        let mut signal = SignalDefinition::new(self.line, self.name, layout, field);
+        let mut signal = SignalDefinition::new(self.line, (*self.name).to_owned(), layout, field);
         signal.kind = self.kind;
         (signal.factor, signal.offset) = (self.factor, self.offset);
         signal.set_range(self.range.0, self.range.1);
-        (signal.unit, signal.comment) = (self.unit, self.comment);
-        signal.value_names = self.names;
+        signal.unit = (*self.unit).to_owned();
+        signal.comment = self.comment.to_owned();
+        signal.value_names = self.names.to_vec();
         Ok(signal)
+    }
+
+    /// Returns the bytes of the texts in its definition.
+    fn text_bytes(&self) -> usize {
+        self.name.len() + self.unit.len() + self.comment.len() + name_bytes(&self.names)
     }
 }
 
 impl SymReader<'_> {
-    /// Adds the signals of a message's symbols. Those that no payload can contain are left out,
-    /// with a warning.
+    /// Adds the signals of a message's symbols; the file will have so many copies of the message.
+    /// Signals that no payload can contain are left out, with a warning.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] at the signal with which the file has too many.
     pub(super) fn read_signals(
         &mut self,
         symbols: Vec<SymbolDraft<'_>>,
+        copies: usize,
         message: &mut MessageDefinition,
-    ) {
+    ) -> Result<(), DatabaseError> {
         let mut switch = None;
         for symbol in symbols {
             let mut presence = SignalPresence::Always;
             if let Some((draft, value)) = symbol.switch {
                 // All symbols have the same switch, which has the name of its first value.
                 let index = match switch {
-                    Some(index) => Some(index),
-                    None => self.push(draft.clone(), message),
+                    Some(index) => {
+                        self.take(draft.line, 0, copies * name_bytes(&draft.names))?;
+                        let first: &mut SignalDefinition = &mut message.signals[index];
+                        first.value_names.extend(draft.names.iter().cloned());
+                        index
+                    }
+                    None => match self.push(&draft, copies, message)? {
+                        Some(index) => index,
+                        None => continue,
+                    },
                 };
-                let Some(index) = index else { continue };
-                if switch.is_some() {
-                    message.signals[index].value_names.extend(draft.names);
-                }
                 switch = Some(index);
                 presence = SignalPresence::Switched {
                     switch: index,
@@ -216,37 +232,40 @@ impl SymReader<'_> {
                 };
             }
             for draft in symbol.signals {
-                if let Some(index) = self.push(draft, message) {
+                if let Some(index) = self.push(&draft, copies, message)? {
                     message.signals[index].presence = presence.clone();
                 }
             }
         }
+        Ok(())
     }
 
     /// Adds a signal, and returns its index.
-    fn push(&mut self, draft: SignalDraft, message: &mut MessageDefinition) -> Option<usize> {
-        let (line, name) = (draft.line, draft.name.clone());
+    fn push(
+        &mut self,
+        draft: &SignalDraft<'_>,
+        copies: usize,
+        message: &mut MessageDefinition,
+    ) -> Result<Option<usize>, DatabaseError> {
+        // A warning about the signal has the names of both.
+        let texts = draft.text_bytes().saturating_mul(copies) + message.name.len();
+        self.take(draft.line, copies, texts)?;
         match draft.define(message.len) {
             Ok(signal) => {
                 message.signals.push(signal);
-                Some(message.signals.len() - 1)
+                Ok(Some(message.signals.len() - 1))
             }
             Err(problem) => {
-                let message = &message.name;
-                self.warn(
-                    line,
-                    &format!("signal {name} of {message}: {problem}; it is left out"),
-                );
-                None
+                let (name, message) = (&draft.name, &message.name);
+                let problem = format!("signal {name} of {message}: {problem}; it is left out");
+                self.warn(draft.line, &problem);
+                Ok(None)
             }
         }
     }
 }
 
-fn names_of(
-    name: &str,
-    enums: &BTreeMap<String, Vec<ValueName>>,
-) -> Result<Vec<ValueName>, String> {
+fn names_of(name: &str, enums: &EnumTable) -> Result<Rc<[ValueName]>, String> {
     let names = enums.get(name);
     names
         .cloned()

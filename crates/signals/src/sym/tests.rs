@@ -114,6 +114,15 @@ fn what_cannot_be_read_is_named() {
             "4: Mux: `x` is not a value of a switch",
         ),
         (
+            "[M]\nID=1h\nCycleTime=x\n",
+            "4: CycleTime: `x` is not a time: above 0, and up to 11 days; it is left out",
+        ),
+        ("[M]\nID=1h\nTimeout=-1\n", "4: Timeout: `-1` is not a time"),
+        (
+            "[M]\nID=1h\nMinInterval=1e99 // x\n",
+            "4: MinInterval: `1e99` is not a time",
+        ),
+        (
             "[M]\nID=1h\nOther=1\n",
             "4: Other: the key is not known; it is left out",
         ),
@@ -129,6 +138,11 @@ fn what_cannot_be_read_is_named() {
             "{text}: {words_of:?}"
         );
     }
+    let found = file("[M]\nID=1h\nCycleTime=0\nTimeout=0\n");
+    assert!(
+        found.warnings.is_empty() && found.messages[0].cycle.is_none(),
+        "{found:?}"
+    );
     for (text, words) in [
         ("[M]\n", "the symbol has no ID"),
         ("[M]\nID=1\n", "`1` is not a valid ID"),
@@ -184,5 +198,71 @@ fn the_version_before_is_read() {
     assert_eq!(
         message.signals[0].name_of(RawValue::Unsigned(1)),
         Some("bar")
+    );
+}
+
+/// Each of these files is short, and its messages would need more memory than any computer has.
+#[test]
+fn a_file_with_too_many_signals_is_refused_with_its_place() {
+    let refused = |text: &str| {
+        let error = read(format!("FormatVersion=6.0\n{text}").as_bytes()).unwrap_err();
+        format!("{error}")
+    };
+    let many = "line 4, column 1: more than 1000000 messages and signals";
+    let texts = "more than 512 MiB of names and comments of signals";
+    // A message with a range of IDs, again and again.
+    let message = "[M]\nID=0h-7FFh\n";
+    let found = refused(&message.repeat(1000));
+    assert_eq!(found, many.replace("line 4", "line 978"));
+    // The same with signals in it.
+    let message = format!("[M]\nID=0h-7FFh\n{}", "Var=v bit 0,1\n".repeat(1000));
+    let found = refused(&message);
+    assert_eq!(found, many.replace("line 4", "line 491"));
+    // An enumeration that each signal has.
+    let values: Vec<String> = (0..20_000).map(|raw| format!("{raw}=\"n\"")).collect();
+    let signals = "Sig=v 0\n".repeat(20_000);
+    let shared = format!(
+        "Enum=E({})\nSig=v unsigned 8 /e:E\n[M]\nID=1h\n{signals}",
+        values.join(",")
+    );
+    let found = refused(&shared);
+    assert!(found.ends_with(texts), "{found}");
+    // A comment that each signal has.
+    let comment = "c".repeat(1 << 20);
+    let shared = format!("Sig=v unsigned 8 // {comment}\n[M]\nID=1h\n{signals}");
+    let found = refused(&shared);
+    assert_eq!(found, format!("line 516, column 1: {texts}"));
+    // Signals of no message need memory, too.
+    let found = refused(&"Sig=v bit\n".repeat(1_000_001));
+    assert_eq!(found, many.replace("line 4", "line 1000002"));
+}
+
+/// The messages of a range of IDs are one definition: what it has twice is reported once.
+#[test]
+fn doubles_of_a_range_are_reported_once() {
+    let text = "FormatVersion=6.0\n[A]\nID=100h-1FFh\nVar=v unsigned 0,8\nVar=v unsigned 8,8 /max:300\n\
+        [B]\nID=180h-27Fh\n[C]\nID=27Fh\n[A]\nID=300h-3FFh\n";
+    let found = read(text.as_bytes()).unwrap();
+    assert_eq!(found.messages.len(), 3 * 256 + 1);
+    let words = |all: &[crate::DatabaseWarning]| -> Vec<String> {
+        let each = all.iter();
+        each.map(|one| format!("{}: {}", one.line, one.problem))
+            .collect()
+    };
+    assert_eq!(
+        words(&found.doubtful()),
+        [
+            "5: signal v of A: line 4 has a signal of this name, too",
+            "6: B has 128 IDs of other messages, the first one 180 of A in line 2: their frames are \
+             taken as those of the other messages",
+            "8: C has the ID 27F of B in line 6: its frames are taken as B",
+            "10: line 2 has a message A, too",
+        ]
+    );
+    assert_eq!(
+        words(&found.check()),
+        [
+            "5: signal v of A: its maximum 300 is above 255, the highest value that its 8 bits can have"
+        ]
     );
 }

@@ -77,11 +77,14 @@ impl<'a> SymStatements<'a> {
             self.rest = rest;
             return Some(Token::Text(self.text()));
         }
-        let key_end = self.rest.find(':').filter(|_| first == '/');
-        let key = key_end.map(|end| &self.rest[1..end]);
-        let is_key = |key: &&str| key.bytes().all(|byte| byte.is_ascii_lowercase());
-        if let (Some(end), Some(key)) = (key_end, key.filter(is_key)) {
-            self.rest = &self.rest[end + 1..];
+        // The key has no other characters, so that the search ends with it.
+        let key = self.rest.strip_prefix('/').and_then(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_lowercase())?;
+            let (key, rest) = rest.split_at(end);
+            Some((key, rest.strip_prefix(':')?))
+        });
+        if let Some((key, rest)) = key {
+            self.rest = rest;
             let value = match self.rest.strip_prefix('"') {
                 Some(rest) => {
                     self.rest = rest;

@@ -7,6 +7,7 @@ use crate::database;
 use console::Failure;
 use frame::wire::BitRate;
 use frame::{Nanos, dlc};
+use route::config::toml_string;
 use signals::{MessageDatabase, MessageDefinition};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -167,26 +168,13 @@ fn when(message: &MessageDefinition) -> SetEntry {
         (None, None) => None,
     };
     let cycle = message.cycle.or(message.signal_cycle);
-    entry.longest = cycle.filter(|_| keeps_cycle(message));
+    entry.longest = cycle.filter(|_| message.keeps_cycle());
     if entry.period.is_none() {
         let words =
             "it has no cycle time (GenMsgCycleTime) and no least distance (GenMsgDelayTime)";
         words.clone_into(&mut entry.missing);
     }
     entry
-}
-
-/// Returns whether a message with a cycle time is sent in it at all times. One that is sent on
-/// events, or only while it is active, is not.
-fn keeps_cycle(message: &MessageDefinition) -> bool {
-    let word = message.send_type.as_deref().unwrap_or("").to_lowercase();
-    let has = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
-    if has(&["activ", "aktiv"]) {
-        return false;
-    }
-    let own_event = message.is_on_event() && message.event() == message.send_type;
-    let signal_alone = message.cycle.is_none() && message.is_on_event();
-    has(&["cycl", "zykl", "period", "fixed"]) || !own_event && !signal_alone
 }
 
 fn set(
@@ -259,10 +247,10 @@ fn lines(message: &MessageDefinition, entry: &SetEntry, id: &str) -> Vec<String>
     let mut all = vec![
         "[[messages]]".to_owned(),
         format!("id = \"{id}\""),
-        format!("name = \"{}\"", message.name),
+        format!("name = {}", toml_string(&message.name)),
     ];
     if let Some(sender) = &message.sender {
-        all.push(format!("node = \"{sender}\""));
+        all.push(format!("node = {}", toml_string(sender)));
     }
     all.push(match entry.period {
         Some(period) => format!("period = \"{}\"", time(period)),
@@ -277,7 +265,11 @@ fn lines(message: &MessageDefinition, entry: &SetEntry, id: &str) -> Vec<String>
     let timeouts: Vec<String> = timeouts
         .iter()
         .map(|(node, (after, ..))| {
-            format!("{{ node = {}, time = \"{}\" }}", quoted(node), time(*after))
+            format!(
+                "{{ node = {}, time = \"{}\" }}",
+                toml_string(node),
+                time(*after)
+            )
         })
         .collect();
     if !timeouts.is_empty() {
@@ -291,12 +283,28 @@ fn lines(message: &MessageDefinition, entry: &SetEntry, id: &str) -> Vec<String>
     all
 }
 
-/// Returns a text in quotes, as TOML has it.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.escape_default())
-}
-
 fn id(message: &MessageDefinition) -> String {
     let width = if message.id.is_eff() { 8 } else { 3 };
     format!("{:0width$X}", message.id.number())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The name of an attribute can have any characters.
+    #[test]
+    fn names_are_strings_of_toml() {
+        let node = "T\u{fc}r's \u{1}";
+        let text = format!(
+            "BU_: A\nBO_ 256 M: 8 A\n SG_ S : 0|8@1+ (1,0) [0|0] \"\" A\n\n\
+             BA_DEF_ SG_ \"GenSigTimeoutTime_{node}\" INT 0 9999;\n\
+             BA_ \"GenSigTimeoutTime_{node}\" SG_ 256 S 500;\n"
+        );
+        let database = signals::dbc::read(text.as_bytes()).unwrap();
+        let lines = lines(&database.messages[0], &SetEntry::default(), "100");
+        let timeouts = lines.iter().find(|line| line.starts_with("timeouts"));
+        let expected = "timeouts = [{ node = \"T\u{fc}r's \\u0001\", time = \"500ms\" }]";
+        assert_eq!(timeouts.map(String::as_str), Some(expected), "{lines:?}");
+    }
 }

@@ -1,10 +1,10 @@
 //! Bounds as JSON.
 
 use super::delay::GatewayDelay;
-use super::timeouts::{DistanceParts, TimeoutResult, TimeoutResults};
+use super::timeouts::{TimeoutResult, TimeoutResults};
 use super::words::no_bound;
 use super::{AssessedBus, can_miss, id};
-use analysis::{LatencyBound, QueueService, SendOrder};
+use analysis::{LatencyBound, QueueService, ReceptionDistance, SendOrder};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -169,7 +169,7 @@ fn timeout(result: &TimeoutResult) -> TimeoutReport {
         source: result.source.clone(),
         timeout_ns: result.time,
         losses: result.losses,
-        longest_ns: parts.map(DistanceParts::longest),
+        longest_ns: parts.map(ReceptionDistance::longest),
         events_ns: parts.map(|parts| parts.events),
         response_ns: parts.map(|parts| parts.response),
         shortest_ns: parts.map(|parts| parts.shortest),
@@ -240,7 +240,10 @@ fn bus(found: &AssessedBus<'_>) -> BusReport {
                     .as_ref()
                     .ok()
                     .map(|bound| parts(bound, found.base.get(i).copied().unwrap_or(0))),
-                no_bound: found_of_it.bound.err().map(|why| no_bound(why, found)),
+                no_bound: found_of_it
+                    .bound
+                    .err()
+                    .map(|why| no_bound(why, Some(found.spec))),
             })
             .collect(),
     }

@@ -5,11 +5,11 @@ use super::delay::GatewayDelay;
 use super::margin::BoundMargin;
 use super::routes::ConnectedSet;
 use super::table::{by_priority, filled};
-use super::timeouts::{DistanceParts, TimeoutResults};
+use super::timeouts::TimeoutResults;
 use super::words::{micros, no_bound};
 use super::{AssessedBus, id};
 use crate::cli::bound::Bound as Args;
-use analysis::{GatewayHop, MessagePlace, SendOrder};
+use analysis::{GatewayHop, MessagePlace, ReceptionDistance, SendOrder};
 use config::SourceText;
 use console::Failure;
 use report::bound::{self, BoundData, FrameSeen};
@@ -47,7 +47,7 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
         time: result.time,
         losses: result.losses,
         longest: match &result.longest {
-            Ok(parts) => Ok(DistanceParts::longest(parts)),
+            Ok(parts) => Ok(ReceptionDistance::longest(parts)),
             Err(why) => Err(why.clone()),
         },
         source: result.source.clone(),
@@ -194,7 +194,7 @@ fn of_message(
         via: found.via.get(n).cloned().flatten(),
         bound: match of_it.bound {
             Ok(bound) => Ok(parts(bound.parts, base, hop)),
-            Err(why) => Err(no_bound(why, found)),
+            Err(why) => Err(no_bound(why, Some(found.spec))),
         },
         late: found.misses.get(n).copied().flatten(),
         seen: checked.map(seen),

@@ -301,7 +301,7 @@ fn no_bounds(text: &mut String, found: &AssessedBus<'_>) {
                 text,
                 "No bound for {}: {}",
                 label(message),
-                no_bound(why, found)
+                no_bound(why, Some(found.spec))
             );
         }
     }

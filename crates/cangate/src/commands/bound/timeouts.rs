@@ -1,17 +1,18 @@
 //! The timeouts of receivers, compared with the longest distance between two receptions.
 
+use super::origins::MessageOrigins;
 use super::passing::{HopCondition, SourceTimeout};
 use super::routes::ConnectedSet;
-use super::words::micros;
+use super::words::{micros, no_bound};
 use super::{MISSED, NAMED, id};
-use analysis::{Message, MessagePlace, NetworkFound};
+use analysis::{Message, MessagePlace, NetworkFound, ReceptionDistance};
 use config::SourceText;
 use console::Failure;
 use console::columns::{fitted, wrapped};
 use console::table::{row, table};
 use frame::Nanos;
 use signals::{MessageDefinition, MessageIndex};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// All timeouts, and what was found.
@@ -39,25 +40,7 @@ pub(super) struct TimeoutResult {
     /// The buses before, each with the route to the next one.
     pub(super) hops: Vec<String>,
     /// The parts of the longest distance, or the reason why there is none.
-    pub(super) longest: Result<DistanceParts, String>,
-}
-
-/// The parts of the longest distance between two receptions, ns.
-pub(super) struct DistanceParts {
-    /// The longest time between the two events.
-    pub(super) events: Nanos,
-    /// The bound from the event to the end of the frame, over all buses, with the jitter.
-    pub(super) response: Nanos,
-    /// The shortest frames, on all buses.
-    pub(super) shortest: Nanos,
-}
-
-impl DistanceParts {
-    /// Returns the longest distance, ns.
-    pub(super) fn longest(&self) -> Nanos {
-        let varies = self.response.saturating_sub(self.shortest);
-        self.events.saturating_add(varies)
-    }
+    pub(super) longest: Result<ReceptionDistance, String>,
 }
 
 impl TimeoutResult {
@@ -95,16 +78,13 @@ pub(super) fn find(
 ) -> TimeoutResults {
     let mut results = TimeoutResults::default();
     let mut placed = Vec::new();
+    let origins = MessageOrigins::new(&connected.network);
     for timeout in &connected.timeouts {
         let source = format!("{}, line {}", set.name, timeout.line);
         let own = timeout.message.bus == timeout.bus;
-        let copies = connected.network.hops.iter().map(|hop| hop.to);
-        let copies = copies.filter(|copy| {
-            copy.bus == timeout.bus && origin(connected, *copy).0 == timeout.message
-        });
         let places: Vec<MessagePlace> = match own {
             true => vec![timeout.message],
-            false => copies.collect(),
+            false => origins.copies(timeout.message, timeout.bus).collect(),
         };
         if places.is_empty()
             && let Some(message) = message(connected, timeout.message)
@@ -137,7 +117,7 @@ pub(super) fn find(
     of_databases(connected, &mut placed, &mut results.notes);
     placed.extend(connected.sources.iter().map(of_source));
     let each = placed.into_iter();
-    let each = each.filter_map(|timeout| result(connected, found, timeout));
+    let each = each.filter_map(|timeout| result(connected, &origins, found, timeout));
     results.all.extend(each);
     results
 }
@@ -160,7 +140,7 @@ fn of_databases(
     placed: &mut Vec<PlacedTimeout>,
     notes: &mut Vec<String>,
 ) {
-    let of_set: Vec<(usize, usize, String)> = placed
+    let of_set: BTreeSet<(usize, usize, String)> = placed
         .iter()
         .map(|timeout| {
             (
@@ -175,12 +155,12 @@ fn of_databases(
             continue;
         };
         let index = MessageIndex::new(&database.messages);
-        let mut carried = Vec::new();
+        let mut carried = BTreeSet::new();
         for (number, message) in spec.messages.iter().enumerate() {
             let Some(definition) = index.find(message.shape.header().id()) else {
                 continue;
             };
-            carried.push(definition.line);
+            carried.insert(definition.id.raw());
             for (node, (time, line, signal)) in of_message(definition) {
                 if of_set.contains(&(*bus, number, node.clone())) {
                     continue;
@@ -199,7 +179,7 @@ fn of_databases(
             }
         }
         let messages = database.messages.messages.iter();
-        let others = messages.filter(|message| !carried.contains(&message.line));
+        let others = messages.filter(|message| !carried.contains(&message.id.raw()));
         let others = others.filter(|message| !of_message(message).is_empty());
         let names: Vec<&str> = others.map(|message| message.name.as_str()).collect();
         if !names.is_empty() {
@@ -243,17 +223,6 @@ pub(super) fn of_message(message: &MessageDefinition) -> BTreeMap<String, (Nanos
     all
 }
 
-/// Returns the message of the set from which a message comes, and the hops, the last one first.
-fn origin(connected: &ConnectedSet, place: MessagePlace) -> (MessagePlace, Vec<usize>) {
-    let (mut place, mut hops) = (place, Vec::new());
-    let all = &connected.network.hops;
-    while let Some(hop) = all.iter().position(|hop| hop.to == place) {
-        place = all[hop].from;
-        hops.push(hop);
-    }
-    (place, hops)
-}
-
 fn message(connected: &ConnectedSet, place: MessagePlace) -> Option<&Message> {
     let bus = connected.network.buses.get(place.bus)?;
     bus.messages.get(place.message)
@@ -266,11 +235,12 @@ fn bus_name(connected: &ConnectedSet, bus: usize) -> String {
 
 fn result(
     connected: &ConnectedSet,
+    origins: &MessageOrigins<'_>,
     found: &NetworkFound,
     timeout: PlacedTimeout,
 ) -> Option<TimeoutResult> {
     let received = message(connected, timeout.place)?;
-    let (first, mut hops) = origin(connected, timeout.place);
+    let (first, mut hops) = origins.find(timeout.place);
     hops.reverse();
     let route = |hop: usize| connected.routes.get(hop).map_or("", String::as_str);
     let words = hops.iter().filter_map(|&hop| {
@@ -304,16 +274,12 @@ fn result(
         (None, None) => Err("it is not periodic: its events have no longest distance".to_owned()),
         (None, Some(period)) => {
             let delay = timeout.then.map_or(0, |(_, delay)| delay);
-            let parts = found
-                .response(timeout.place)
-                .ok()
-                .zip(found.earliest_end(timeout.place));
-            let parts = parts.map(|(response, shortest)| DistanceParts {
-                events: period.saturating_mul(u64::from(timeout.losses) + 1),
-                response: response.saturating_add(delay),
-                shortest,
-            });
-            parts.ok_or_else(|| "the message has no bound".to_owned())
+            let distance = found.reception_distance(timeout.place, period, timeout.losses);
+            let distance = distance.map(|distance| distance.delayed(delay));
+            distance.map_err(|why| {
+                let bus = connected.network.buses.get(timeout.place.bus);
+                format!("the message has no bound: {}", no_bound(why, bus))
+            })
         }
     };
     Some(TimeoutResult {
@@ -345,7 +311,7 @@ impl TimeoutResults {
             ];
             let mut lines = table(&heads);
             for result in &self.all {
-                let longest = result.longest.as_ref().ok().map(DistanceParts::longest);
+                let longest = result.longest.as_ref().ok().map(ReceptionDistance::longest);
                 let slack = match longest {
                     Some(longest) if !result.can_expire() => micros(result.time - longest),
                     _ => "EXPIRES".to_owned(),

@@ -46,7 +46,7 @@ pub(super) fn run(
     let bound = match found.assessment.messages.get(message).map(|m| m.bound) {
         Some(Ok(bound)) => bound,
         Some(Err(why)) => {
-            let why = no_bound(why, found);
+            let why = no_bound(why, Some(found.spec));
             return Err(Failure::Ended {
                 status: super::MISSED,
                 text: format!("{wanted} has no bound: {why}"),

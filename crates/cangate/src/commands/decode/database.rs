@@ -1,14 +1,10 @@
 //! The databases that the command was given.
 
 use crate::cli::decode::DatabaseChoice;
-use crate::database;
+use crate::commands::messages::read_chosen;
 use console::Failure;
 use port::log::InterfaceName;
 use signals::MessageDatabase;
-use std::path::Path;
-
-/// The most warnings that are printed of one database.
-const MOST_WARNINGS: usize = 5;
 
 /// Databases, each for one interface or for all others.
 pub(super) struct Databases {
@@ -18,24 +14,7 @@ pub(super) struct Databases {
 impl Databases {
     /// Reads the files, and prints their warnings.
     pub(super) fn read(choices: &[DatabaseChoice]) -> Result<Self, Failure> {
-        let mut all: Vec<(Option<InterfaceName>, MessageDatabase)> = Vec::new();
-        for choice in choices {
-            if all
-                .iter()
-                .any(|(interface, _)| *interface == choice.interface)
-            {
-                let what = match choice.interface {
-                    Some(interface) => format!("{interface} has"),
-                    None => "interfaces that are not named have".to_owned(),
-                };
-                return Err(Failure::input(format!(
-                    "--database {}: {what} a database already: name the interface, as in `--database can1={}`",
-                    choice.file.display(),
-                    choice.file.display(),
-                )));
-            }
-            all.push((choice.interface, read(&choice.file)?));
-        }
+        let all = read_chosen(choices)?;
         Ok(Self { all })
     }
 
@@ -49,25 +28,4 @@ impl Databases {
         let of = |wanted| self.all.iter().position(|(of, _)| *of == wanted);
         of(Some(interface)).or_else(|| of(None))
     }
-}
-
-fn read(path: &Path) -> Result<MessageDatabase, Failure> {
-    let database = database::read(path)?;
-    let impossible = database.impossible.iter().map(|message| {
-        let problem = &message.error.problem;
-        (
-            message.error.line,
-            format!("{}: {problem}; it is left out", message.name),
-        )
-    });
-    let doubtful = database.warnings.iter();
-    let doubtful = doubtful.map(|warning| (warning.line, warning.problem.clone()));
-    let warnings: Vec<(usize, String)> = impossible.chain(doubtful).collect();
-    for (line, problem) in warnings.iter().take(MOST_WARNINGS) {
-        eprintln!("warning: {}: line {line}: {problem}", path.display());
-    }
-    if let Some(more @ 1..) = warnings.len().checked_sub(MOST_WARNINGS) {
-        eprintln!("warning: {}: {more} further warnings", path.display());
-    }
-    Ok(database)
 }

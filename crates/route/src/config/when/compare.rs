@@ -9,7 +9,7 @@ use alloc::{format, string::String, vec, vec::Vec};
 use core::ops::Range;
 use signals::{
     BitMeaning, CompareOperator, CompareReason, CompareResult, Decimal, FieldTest,
-    MessageDefinition, SignalDefinition, SignalPresence,
+    MessageDefinition, SignalDefinition,
 };
 
 /// A signal in a condition.
@@ -322,12 +322,8 @@ fn reason_text(signal: &ComparedSignal<'_>, reason: CompareReason) -> String {
 /// Returns the condition that a signal is present and passes `tree`.
 fn present(message: &MessageDefinition, index: usize, tree: ConditionTree) -> ConditionTree {
     let mut parts = vec![tree];
-    let mut at = index;
-    // Readers of databases refuse circles of switches, so that this ends.
-    while let Some(SignalPresence::Switched { switch, values }) =
-        message.signals.get(at).map(|signal| &signal.presence)
-    {
-        let Some(definition) = message.signals.get(*switch) else {
+    for switch in message.switches(index) {
+        let Some(definition) = message.signals.get(switch.index) else {
             break;
         };
         let test = |range: (u64, u64)| {
@@ -338,10 +334,9 @@ fn present(message: &MessageDefinition, index: usize, tree: ConditionTree) -> Co
             }
             FieldTest::new(definition.field, BitMeaning::Unsigned, range, false)
         };
-        let tests = values.iter();
+        let tests = switch.values.iter();
         let tests = tests.filter_map(|range| test((*range.start(), *range.end())));
         parts.push(ConditionTree::Any(tests.map(ConditionTree::Test).collect()));
-        at = *switch;
     }
     // The switches are tested first: most frames of a message with a switch differ in it.
     parts.reverse();

@@ -63,7 +63,7 @@ fn warn_of_neighbours(
     let others = message.signals.iter().enumerate();
     let changed: Vec<&str> = others
         .filter(|(other, _)| written.iter().all(|(written, ..)| written != other))
-        .filter(|(other, _)| can_coexist(message, index, *other))
+        .filter(|(other, _)| message.can_coexist(index, *other))
         .filter(|(_, other)| share_bits(&signal.field, &other.field))
         .map(|(_, other)| other.name.as_str())
         .collect();
@@ -106,41 +106,6 @@ fn warn_of_switched(
     }
 }
 
-/// Returns the switches of a signal, from its own upwards, each with its values.
-fn switches(
-    message: &MessageDefinition,
-    mut index: usize,
-) -> Vec<(usize, &[core::ops::RangeInclusive<u64>])> {
-    let mut all = Vec::new();
-    // Readers of databases refuse circles of switches; the number of signals is a bound, too.
-    while all.len() <= message.signals.len()
-        && let Some(SignalPresence::Switched { switch, values }) =
-            message.signals.get(index).map(|signal| &signal.presence)
-    {
-        all.push((*switch, values.as_slice()));
-        index = *switch;
-    }
-    all
-}
-
-/// Returns whether a frame can contain both signals.
-fn can_coexist(message: &MessageDefinition, a: usize, b: usize) -> bool {
-    let others = switches(message, b);
-    switches(message, a).iter().all(|(switch, values)| {
-        others
-            .iter()
-            .filter(|(other, _)| other == switch)
-            .all(|(_, other)| {
-                let meets = |a: &core::ops::RangeInclusive<u64>| {
-                    other
-                        .iter()
-                        .any(|b| a.start() <= b.end() && b.start() <= a.end())
-                };
-                values.iter().any(meets)
-            })
-    })
-}
-
 /// Reports a signal that is used without a test of its switch: in the other frames, its bits belong
 /// to other signals.
 fn check_present(
@@ -151,15 +116,14 @@ fn check_present(
     written: &[PlacedWrite],
     found: &mut Diagnostics,
 ) {
-    for (switch, values) in switches(message, index) {
-        let Some(definition) = message.signals.get(switch) else {
+    for switch in message.switches(index) {
+        let values = switch.values;
+        let Some(definition) = message.signals.get(switch.index) else {
             continue;
         };
         let field = definition.field;
         let is_set = written.iter().any(|(at, _, write)| match write.source {
-            FieldSource::Constant(bits) => {
-                *at == switch && values.iter().any(|range| range.contains(&bits))
-            }
+            FieldSource::Constant(bits) => *at == switch.index && switch.has(bits),
             _ => false,
         });
         let allowed = |test: &FieldTest| {
