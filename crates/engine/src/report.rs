@@ -91,6 +91,12 @@ counters! {
             CounterDefinition::new(Lost, "datagrams lost on the network")
                 .column("missing")
                 .metric("cangate_port_missing_datagrams");
+        /// Frames in missing datagrams, by the reports of the other side (`reports`): frames that
+        /// the other side sent and that did not arrive.
+        lost [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "")
+                .column("lost on the network")
+                .metric("cangate_port_lost_arrivals");
         /// Numbered datagrams that arrived when they already counted as missing, and were left out.
         /// They are among the missing ones.
         belated [default, skip_serializing_if = "crate::definition::is_zero"] =

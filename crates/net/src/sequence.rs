@@ -223,6 +223,40 @@ impl SequenceWindow {
         self.order
     }
 
+    /// Records a statement of the sender: its next datagram has this number, so that those before
+    /// it are awaited. Returns the place of that next datagram; `None` if no datagram has come yet,
+    /// or the numbers are of 8 bits only, or of another run of the sender.
+    pub fn announce(&mut self, next: u32, now: Nanos) -> Option<u64> {
+        self.settle(now);
+        let newest = self.newest?;
+        let ahead = i64::from(next.wrapping_sub(newest.long?) as i32) - 1;
+        if !(-(LONG_WINDOW as i64)..=i64::from(FARTHEST)).contains(&ahead) {
+            return None;
+        }
+        // The sender is there, with or without frames.
+        self.last_arrival = now;
+        if ahead > 0 {
+            self.extend(ahead.unsigned_abs(), now);
+            let long = next.wrapping_sub(1);
+            self.newest = Some(DatagramNumber {
+                short: newest.short.wrapping_add(ahead as u8),
+                long: Some(long),
+            });
+            self.skip();
+        }
+        (self.head + 1).checked_sub((-ahead).max(0).unsigned_abs())
+    }
+
+    /// Returns the place of the first datagram that is awaited.
+    #[must_use]
+    pub const fn awaited(&self) -> u64 {
+        if self.gaps > 0 {
+            self.open
+        } else {
+            self.head + 1
+        }
+    }
+
     /// Counts the datagrams as missing that have not arrived in time.
     pub fn settle(&mut self, now: Nanos) {
         while self.gaps > 0 {
@@ -296,8 +330,17 @@ impl SequenceWindow {
         self.last_arrival = now;
     }
 
-    /// Moves the window on by this many numbers. Those between are gaps.
+    /// Moves the window on by this many numbers to one that has arrived. Those between are gaps.
     fn advance(&mut self, by: u64, content: u64, now: Nanos) {
+        self.extend(by, now);
+        let at = self.head as usize % self.places.len();
+        self.places[at] = Place::Here(content);
+        self.order = self.head;
+        self.gaps -= 1;
+    }
+
+    /// Moves the window on by this many numbers, which are gaps.
+    fn extend(&mut self, by: u64, now: Nanos) {
         let places = self.places.len() as u64;
         if by >= places {
             // Numbers that pass through the whole window at once are missing.
@@ -314,9 +357,6 @@ impl SequenceWindow {
             }
         }
         self.head += by;
-        self.places[(self.head % places) as usize] = Place::Here(content);
-        self.order = self.head;
-        self.gaps -= 1;
     }
 }
 

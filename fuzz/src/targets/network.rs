@@ -5,7 +5,7 @@ use crate::Target;
 use crate::bytes::ByteSource;
 use frame::FrameBuf;
 use net::cannelloni::{CannelloniReader, CannelloniSession, CannelloniWriter};
-use net::ieee1722::{AcfReader, AcfWriter, MessageVersion};
+use net::ieee1722::{AcfReader, AcfWriter, MessageVersion, PeerReport};
 use net::multicast::{MulticastReader, MulticastWriter};
 use net::slcan::{SlcanClient, SlcanServer};
 use net::socketcand::{SocketcandClient, SocketcandServer};
@@ -76,7 +76,14 @@ fn run(input: &[u8]) {
         7 => sequence(bytes),
         _ => {
             let writer = &mut AcfWriter::new(STREAM, MessageVersion::V2, 5, bytes.byte() & 1 != 0);
-            datagram(&mut AcfReader::new(STREAM, None), writer, bytes.rest());
+            let input = bytes.rest();
+            if let Some(report) = PeerReport::read(input, STREAM) {
+                assert_eq!(
+                    PeerReport::read(&report.write(STREAM, 1), STREAM),
+                    Some(report)
+                );
+            }
+            datagram(&mut AcfReader::new(STREAM, None), writer, input);
         }
     }
 }

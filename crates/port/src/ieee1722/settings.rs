@@ -3,7 +3,7 @@
 use super::play_out::{CLOCKS, LATE, PlayOutKeys};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{TunnelAddresses, TunnelRules, check_tunnel};
+use crate::network::datagram::{ReportRules, TunnelAddresses, TunnelRules, check_tunnel};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::ids::{IdRange, id_ranges};
 use crate::{Halves, PortError, PortOpener};
@@ -13,6 +13,7 @@ use frame::{Kind, Nanos};
 use net::LateRule;
 use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PORT};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 port_kind! {
     /// The kind of streams by IEEE 1722.
@@ -22,6 +23,9 @@ port_kind! {
 
 /// Values of `version`.
 const VERSIONS: [(i64, MessageVersion); 2] = [(1, MessageVersion::V1), (2, MessageVersion::V2)];
+
+/// Times between two reports, ns.
+const REPORTS: std::ops::RangeInclusive<Nanos> = 100_000_000..=60_000_000_000;
 
 config::settings! {
     /// The keys of a stream by IEEE 1722.
@@ -79,6 +83,10 @@ config::settings! {
         /// With `delay`: number of frames that wait for their time. A full queue refuses new ones,
         /// and counts them as *no room*.
         queue: u32 = 4096 => crate::queue(), not "queue_length" "buffer";
+        /// The other side is a gateway with this key, too: the time between two reports, in which
+        /// each tells the other one what it sent and took, and its clock.
+        reports: Option<Nanos> = None => duration(), value "duration, `\"100ms\"` to `\"60s\"`",
+            default "none", not "report" "echo" "keepalive" "heartbeat";
     }
 }
 
@@ -123,6 +131,7 @@ pub struct AvtpSettings {
     pack: Nanos,
     urgent: Vec<IdRange>,
     play_out: PlayOutKeys,
+    reports: Option<Nanos>,
 }
 
 impl AvtpSettings {
@@ -141,6 +150,10 @@ impl AvtpSettings {
             queue: keys.queue,
         };
         play_out.check(table, keys.brief, found);
+        if keys.reports.is_some_and(|every| !REPORTS.contains(&every)) {
+            let hint = "write \"1s\": reports show sums, and need no short time";
+            table.wrong("reports", "`reports` is from 100 ms to 60 s", hint, found);
+        }
         Self {
             addresses: TunnelAddresses {
                 listen: Some(keys.listen),
@@ -154,6 +167,7 @@ impl AvtpSettings {
             pack: keys.pack,
             urgent: keys.urgent,
             play_out,
+            reports: keys.reports,
         }
     }
 }
@@ -192,13 +206,16 @@ impl PortSettings for AvtpSettings {
             MessageVersion::V2 => ", version 2",
         };
         let brief = if self.brief { ", without stamps" } else { "" };
+        let reports = self.reports.map_or_else(String::new, |every| {
+            format!("; reports each {:?}", Duration::from_nanos(every))
+        });
         let urgent: Vec<String> = self.urgent.iter().map(ToString::to_string).collect();
         let urgent = match &*urgent {
             [] => String::new(),
             all => format!("; {} at once", all.join(", ")),
         };
         format!(
-            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{urgent}{}{}",
+            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{urgent}{}{reports}{}",
             self.stream,
             self.bus,
             self.addresses.words(self.pack),
@@ -215,6 +232,10 @@ impl PortSettings for AvtpSettings {
             pack: self.pack,
             urgent: self.urgent.clone(),
             play_out: self.play_out.rules(opener.epoch()),
+            reports: self.reports.map(|every| ReportRules {
+                stream: self.stream,
+                every,
+            }),
         };
         self.addresses.open(port, opener, reader, writer, rules)
     }

@@ -195,6 +195,7 @@ impl PortSettings for MulticastSettings {
             pack: 0,
             urgent: Vec::new(),
             play_out: None,
+            reports: None,
             epoch: opener.epoch(),
         };
         halves.halves().map_err(fail)

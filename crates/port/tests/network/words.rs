@@ -76,6 +76,11 @@ fn ports_in_words() {
         ),
         (
             "ieee1722",
+            "connect = 'h:1'\nreports = '1s'",
+            "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to h:1; reports each 1s",
+        ),
+        (
+            "ieee1722",
             "connect = 'h:1'\nmax_age = '50ms'",
             "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to h:1; frames older than 50ms are dropped",
         ),
@@ -210,6 +215,11 @@ fn mistakes_have_their_place_and_cure() {
             "ieee1722",
             "connect = 'h:1'\nclock = 'common'",
             "`clock` is for a port with `delay` or `max_age`",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nreports = '99ms'",
+            "`reports` is from 100 ms to 60 s",
         ),
         (
             "ieee1722",

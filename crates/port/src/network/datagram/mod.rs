@@ -2,6 +2,7 @@
 
 mod place;
 mod receive;
+mod reports;
 mod senders;
 mod socket;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod transmit;
 mod tunnel;
 
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
+pub(crate) use reports::ReportRules;
 pub(crate) use tunnel::{TunnelAddresses, TunnelRules, check_tunnel};
 
 use super::address::AddressRange;
@@ -18,6 +20,8 @@ use super::ids::IdRange;
 use crate::Halves;
 use frame::Nanos;
 use net::{DatagramReader, DatagramWriter, PlayOutRules};
+use reports::{PeerReports, SharedTotals};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use transmit::PackRules;
@@ -49,6 +53,8 @@ pub(crate) struct DatagramPort {
     pub(crate) urgent: Vec<IdRange>,
     /// The rules by which frames that came in wait for their time.
     pub(crate) play_out: Option<PlayOutRules>,
+    /// Reports to the other side, which is another gateway.
+    pub(crate) reports: Option<ReportRules>,
     /// Unix time at which the gateway's clock was 0, ns.
     pub(crate) epoch: Nanos,
 }
@@ -61,8 +67,19 @@ impl DatagramPort {
     pub(crate) fn halves(self) -> std::io::Result<Halves> {
         self.receiving.set_nonblocking(true)?;
         self.sending.set_nonblocking(true)?;
-        let receive =
-            receive::DatagramReceive::new(self.receiving, self.reader, self.rules, self.play_out);
+        let totals = SharedTotals::default();
+        let reports = self.reports.map(|rules| {
+            // Each port that is opened is a run of its own: its numbers begin at 0.
+            let run = RandomState::new().build_hasher().finish();
+            PeerReports::new(rules, self.to, totals.clone(), self.epoch, run)
+        });
+        let receive = receive::DatagramReceive::new(
+            self.receiving,
+            self.reader,
+            self.rules,
+            self.play_out,
+            reports,
+        );
         let transmit = transmit::DatagramTransmit::new(
             self.sending,
             self.to,
@@ -71,6 +88,7 @@ impl DatagramPort {
                 pack: self.pack,
                 urgent: self.urgent,
             },
+            totals,
             self.epoch,
         );
         Ok((Box::new(receive), Box::new(transmit)))

@@ -2,6 +2,7 @@
 
 use super::ArrivalRules;
 use super::place::{SenderPlace, SenderPlaces};
+use super::reports::PeerReports;
 use super::senders::{SenderIndex, Senders};
 use super::socket::DatagramSocket;
 use crate::network::address::is_allowed;
@@ -31,6 +32,7 @@ pub(super) struct DatagramReceive<S> {
     /// The sender of the present datagram, if the protocol has numbers.
     sender: Option<SenderIndex>,
     senders: Senders,
+    reports: Option<PeerReports>,
     counters: RxCounters,
     remarks: LatestRemarks,
     places: SenderPlaces,
@@ -42,6 +44,7 @@ impl<S: DatagramSocket> DatagramReceive<S> {
         reader: Box<dyn DatagramReader>,
         rules: ArrivalRules,
         play_out: Option<PlayOutRules>,
+        reports: Option<PeerReports>,
     ) -> Self {
         Self {
             socket,
@@ -51,7 +54,8 @@ impl<S: DatagramSocket> DatagramReceive<S> {
             len: 0,
             at: 0,
             sender: None,
-            senders: Senders::new(play_out),
+            senders: Senders::new(play_out, reports.is_some()),
+            reports,
             counters: RxCounters::default(),
             remarks: LatestRemarks::default(),
             places: SenderPlaces::default(),
@@ -91,6 +95,11 @@ impl<S: DatagramSocket> DatagramReceive<S> {
             return self.deny(from, "it is not in `allow`");
         }
         let datagram = &self.buffer[..len];
+        if let Some(reports) = &mut self.reports
+            && reports.take(datagram, from, &mut self.senders, now)
+        {
+            return false;
+        }
         match self.reader.check(datagram) {
             Ok(None) => {
                 self.sender = None;
@@ -183,12 +192,16 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
         let rest = budget - report.frames;
         let due = self.senders.pass_due(rest, now, &mut pass);
         report.frames += due;
+        if let Some(reports) = &mut self.reports {
+            reports.send(&self.socket, self.senders.sequence(), now);
+        }
         report.more |= self.senders.may_wait() && due == rest;
         Ok(report)
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        self.senders.deadline()
+        let report = self.reports.as_ref().map(PeerReports::deadline);
+        self.senders.deadline().into_iter().chain(report).min()
     }
 
     fn counters(&self) -> RxCounters {
@@ -198,6 +211,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
             overrun: self.socket.dropped(),
             datagrams: all.taken,
             missing: all.missing,
+            lost: self.senders.lost(),
             belated: all.late,
             repeated: all.duplicates,
             overtaken: all.overtaken,
@@ -226,6 +240,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
                 "{unstamped} frames had no time stamp and were handed over at once"
             ));
         }
+        remarks.extend(self.reports.iter().flat_map(PeerReports::remarks));
         remarks
     }
 }

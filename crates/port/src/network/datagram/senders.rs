@@ -1,9 +1,10 @@
 //! The senders of datagrams: the numbers of each, and its frames that wait for their time.
 
 use frame::{FrameRef, Nanos};
+use net::ieee1722::PeerReport;
 use net::{
-    DatagramFrame, DatagramNumber, PlayOut, PlayOutCounters, PlayOutRules, PlayOutStep,
-    SequenceCounters, SequenceWindow,
+    Arrival, DatagramFrame, DatagramNumber, FrameLedger, PlayOut, PlayOutCounters, PlayOutRules,
+    PlayOutStep, SequenceCounters, SequenceWindow,
 };
 use std::net::SocketAddr;
 
@@ -16,6 +17,8 @@ struct Sender {
     window: SequenceWindow,
     /// `None`: its frames are handed over as they arrive.
     play_out: Option<PlayOut>,
+    /// `None`: the port has no reports.
+    ledger: Option<FrameLedger>,
     last: Nanos,
 }
 
@@ -27,14 +30,18 @@ pub(super) struct SenderIndex(usize);
 pub(super) struct Senders {
     all: Vec<Sender>,
     rules: Option<PlayOutRules>,
+    has_reports: bool,
     /// Counters of senders whose place was taken.
     before: SequenceCounters,
     played_before: PlayOutCounters,
+    lost_before: u64,
 }
 
 impl Senders {
-    pub(super) fn new(rules: Option<PlayOutRules>) -> Self {
+    pub(super) fn new(rules: Option<PlayOutRules>, has_reports: bool) -> Self {
         Self {
+            has_reports,
+            lost_before: 0,
             all: Vec::new(),
             rules,
             before: SequenceCounters::default(),
@@ -54,7 +61,13 @@ impl Senders {
         let sender = &mut self.all[index];
         sender.last = now;
         let arrival = sender.window.arrive(number, datagram, now);
-        if arrival == net::Arrival::Restart
+        let is_first = sender.window.counters().taken == 1;
+        if (is_first || arrival == Arrival::Restart)
+            && let Some(ledger) = &mut sender.ledger
+        {
+            ledger.begin(sender.window.order(), number.long == Some(0));
+        }
+        if arrival == Arrival::Restart
             && let Some(play_out) = &mut sender.play_out
         {
             play_out.restart(now);
@@ -71,6 +84,7 @@ impl Senders {
             let mut gone = self.all.swap_remove(oldest.unwrap_or(0));
             gone.window.settle(Nanos::MAX);
             self.before = self.before.plus(gone.window.counters());
+            self.lost_before += gone.ledger.map_or(0, |ledger| ledger.lost());
             if let Some(play_out) = gone.play_out {
                 let mut counters = play_out.counters();
                 counters.refused += play_out.waiting();
@@ -81,6 +95,7 @@ impl Senders {
             address: from,
             window: SequenceWindow::default(),
             play_out: self.rules.map(PlayOut::new),
+            ledger: self.has_reports.then(FrameLedger::default),
             last: 0,
         });
         self.all.len() - 1
@@ -93,13 +108,30 @@ impl Senders {
         found: &DatagramFrame<'_>,
         now: Nanos,
     ) -> PlayOutStep {
-        match self.all.get_mut(index) {
-            Some(Sender {
-                window,
-                play_out: Some(play_out),
-                ..
-            }) => play_out.take(found, window.order(), now),
-            _ => PlayOutStep::Pass,
+        let Some(sender) = self.all.get_mut(index) else {
+            return PlayOutStep::Pass;
+        };
+        let order = sender.window.order();
+        if let Some(ledger) = &mut sender.ledger {
+            ledger.count(order);
+        }
+        match &mut sender.play_out {
+            Some(play_out) => play_out.take(found, order, now),
+            None => PlayOutStep::Pass,
+        }
+    }
+
+    /// Takes a report of a sender that is known by its frames.
+    pub(super) fn state(&mut self, from: SocketAddr, report: &PeerReport, now: Nanos) {
+        let sender = self.all.iter_mut().find(|sender| sender.address == from);
+        if let Some(sender) = sender
+            && let Some(ledger) = &mut sender.ledger
+            && ledger.is_of(report.run)
+            && let Some(place) = sender.window.announce(report.datagrams as u32, now)
+        {
+            sender.last = now;
+            ledger.state(report.run, place, report.frames);
+            ledger.settle(sender.window.awaited());
         }
     }
 
@@ -126,6 +158,9 @@ impl Senders {
     pub(super) fn settle(&mut self, now: Nanos) {
         for sender in &mut self.all {
             sender.window.settle(now);
+            if let Some(ledger) = &mut sender.ledger {
+                ledger.settle(sender.window.awaited());
+            }
         }
     }
 
@@ -147,6 +182,12 @@ impl Senders {
         let all = self.all.iter().filter_map(|one| one.play_out.as_ref());
         let all = all.map(PlayOut::counters);
         all.fold(self.played_before, PlayOutCounters::plus)
+    }
+
+    /// Returns the number of frames in missing datagrams, as far as reports show.
+    pub(super) fn lost(&self) -> u64 {
+        let all = self.all.iter().filter_map(|one| one.ledger.as_ref());
+        self.lost_before + all.map(FrameLedger::lost).sum::<u64>()
     }
 
     /// Returns the number of frames that wait for their time.

@@ -3,12 +3,13 @@
 
 use super::ArrivalRules;
 use super::receive::DatagramReceive;
+use super::reports::{PeerReports, ReportRules, SharedTotals};
 use super::socket::DatagramSocket;
 use super::transmit::{DatagramTransmit, PackRules};
 use crate::network::ids::IdRange;
 use crate::{OutgoingFrame, Receive as _, RxCounters, Transmit as _};
 use frame::{CanId, Frame, Nanos};
-use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion};
+use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PeerReport};
 use net::{DatagramReader as _, LateRule, PlayOutRules, StampClock};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind};
@@ -18,26 +19,32 @@ use std::sync::{Arc, Mutex};
 const MS: Nanos = 1_000_000;
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 17_220);
 
+type Datagrams = Arc<Mutex<VecDeque<Vec<u8>>>>;
+
 /// The datagrams at one end of the network; `fails`: the next datagram cannot be sent.
 #[derive(Clone, Default)]
 struct MemorySocket {
-    datagrams: Arc<Mutex<VecDeque<Vec<u8>>>>,
+    incoming: Datagrams,
+    outgoing: Datagrams,
     fails: Arc<Mutex<Option<ErrorKind>>>,
 }
 
 impl MemorySocket {
+    /// Lets a datagram arrive.
     fn put(&self, datagram: Vec<u8>) {
-        self.datagrams.lock().unwrap().push_back(datagram);
+        self.incoming.lock().unwrap().push_back(datagram);
     }
 
+    /// Takes a datagram that was sent.
     fn take(&self) -> Option<Vec<u8>> {
-        self.datagrams.lock().unwrap().pop_front()
+        self.outgoing.lock().unwrap().pop_front()
     }
 }
 
 impl DatagramSocket for MemorySocket {
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let datagram = self.take().ok_or(ErrorKind::WouldBlock)?;
+        let datagram = self.incoming.lock().unwrap().pop_front();
+        let datagram = datagram.ok_or(ErrorKind::WouldBlock)?;
         buffer[..datagram.len()].copy_from_slice(&datagram);
         Ok((datagram.len(), PEER))
     }
@@ -46,7 +53,7 @@ impl DatagramSocket for MemorySocket {
         if let Some(error) = self.fails.lock().unwrap().take() {
             return Err(error.into());
         }
-        self.put(datagram.to_vec());
+        self.outgoing.lock().unwrap().push_back(datagram.to_vec());
         Ok(())
     }
 
@@ -68,24 +75,41 @@ impl SeededNumbers {
     }
 }
 
-fn receiver(socket: MemorySocket, play_out: Option<PlayOutRules>) -> DatagramReceive<MemorySocket> {
+fn receiver(
+    socket: MemorySocket,
+    play_out: Option<PlayOutRules>,
+    reports: Option<PeerReports>,
+) -> DatagramReceive<MemorySocket> {
     let reader = Box::new(AcfReader::new(DEFAULT_STREAM, Some(0)));
     let rules = ArrivalRules {
         allow: None,
         local_only: false,
         own: None,
     };
-    DatagramReceive::new(socket, reader, rules, play_out)
+    DatagramReceive::new(socket, reader, rules, play_out, reports)
 }
 
-fn sender(socket: MemorySocket, rules: PackRules) -> DatagramTransmit<MemorySocket> {
+fn sender(
+    socket: MemorySocket,
+    rules: PackRules,
+    totals: SharedTotals,
+) -> DatagramTransmit<MemorySocket> {
     let writer = AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 0, false);
-    DatagramTransmit::new(socket, PEER, Box::new(writer), rules, 0)
+    DatagramTransmit::new(socket, PEER, Box::new(writer), rules, totals, 0)
 }
 
 fn numbered(number: u64) -> Frame {
     let id = CanId::sff((number % 32) as u32).unwrap();
     Frame::classic(id, &number.to_be_bytes()).unwrap()
+}
+
+/// Reports each second.
+fn reports(totals: SharedTotals) -> PeerReports {
+    let rules = ReportRules {
+        stream: DEFAULT_STREAM,
+        every: 1000 * MS,
+    };
+    PeerReports::new(rules, PEER, totals, 0, 7)
 }
 
 /// The frames and datagrams by what the network did with them.
@@ -105,17 +129,24 @@ struct NetworkFates {
 fn compare(seed: u64, play_out: Option<PlayOutRules>) -> RxCounters {
     const FRAMES: u64 = 200_000;
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
-    let mut out = sender(near.clone(), PackRules::default());
-    let mut into = receiver(far.clone(), play_out);
+    let totals = SharedTotals::default();
+    let mut out = sender(near.clone(), PackRules::default(), totals.clone());
+    let mut back = receiver(near.clone(), None, Some(reports(totals)));
+    let far_reports = reports(SharedTotals::default());
+    let mut into = receiver(far.clone(), play_out, Some(far_reports));
     let mut numbers = SeededNumbers(seed);
     let mut fates = NetworkFates::default();
     // Datagrams under way by the time of their arrival.
     let mut under_way: BTreeMap<(Nanos, u64), Vec<u8>> = BTreeMap::new();
     let mut came = vec![0_u8; FRAMES as usize];
     let mut newest = [None; 32];
-    let (mut sent, mut now, mut datagrams) = (0, 0, 0);
-    while sent < FRAMES || !under_way.is_empty() || into.counters().waiting > 0 {
+    let (mut sent, mut now, mut datagrams, mut order) = (0, 0, 0, 0);
+    let mut end = Nanos::MAX;
+    while now < end {
         now += MS;
+        if sent == FRAMES && end == Nanos::MAX {
+            end = now + 20_000 * MS;
+        }
         let before = sent;
         for _ in 0..(1 + numbers.below(3)).min(FRAMES - sent) {
             out.transmit(now, OutgoingFrame::new(numbered(sent).view(), 0))
@@ -123,13 +154,21 @@ fn compare(seed: u64, play_out: Option<PlayOutRules>) -> RxCounters {
             sent += 1;
         }
         out.flush(now).unwrap();
-        if let Some(datagram) = near.take() {
-            datagrams += 1;
-            // Nothing shows the loss of the first and of the last one.
-            let ends = before == 0 || sent == FRAMES;
+        back.receive(now, 16, &mut |_| ()).unwrap();
+        while let Some(datagram) = near.take() {
             let delay = numbers.below(900) * MS;
-            let mut arrives = |delay| under_way.insert((now + delay, datagrams), datagram.clone());
-            match if ends { 99 } else { numbers.below(100) } {
+            order += 1;
+            let mut arrives = |delay| under_way.insert((now + delay, order), datagram.clone());
+            if PeerReport::read(&datagram, DEFAULT_STREAM).is_some() {
+                // A part of the reports is lost.
+                if numbers.below(4) > 0 {
+                    arrives(delay);
+                }
+                continue;
+            }
+            datagrams += 1;
+            // Nothing shows the loss of the first one.
+            match if before == 0 { 99 } else { numbers.below(100) } {
                 0..3 => {
                     fates.lost_datagrams += 1;
                     fates.lost_frames += sent - before;
@@ -170,8 +209,6 @@ fn compare(seed: u64, play_out: Option<PlayOutRules>) -> RxCounters {
             more = report.unwrap().more;
         }
     }
-    into.receive(now + 1000 * MS, 16, &mut |_| {}).unwrap();
-    assert_eq!(into.deadline(), None);
     let (rx, tx) = (into.counters(), out.counters());
     assert_eq!(
         (tx.taken, tx.sent, tx.datagrams),
@@ -182,12 +219,15 @@ fn compare(seed: u64, play_out: Option<PlayOutRules>) -> RxCounters {
     assert_eq!(rx.missing - rx.belated, fates.lost_datagrams);
     assert_eq!(rx.belated, fates.slow_datagrams);
     assert_eq!(rx.repeated, fates.copies);
-    // So has every frame, and none comes twice.
-    assert!(came.iter().all(|times| *times <= 1));
-    let came = came.iter().filter(|times| **times == 1).count() as u64;
+    // So has every frame.
+    let came_once = came.iter().filter(|times| **times == 1).count() as u64;
     let left_out = rx.expired + rx.behind + rx.refused;
-    let in_missing = fates.lost_frames + fates.slow_frames;
-    assert_eq!(tx.sent, came + left_out + in_missing);
+    assert_eq!(tx.sent, came_once + left_out + rx.lost);
+    assert_eq!(
+        (rx.lost, rx.waiting),
+        (fates.lost_frames + fates.slow_frames, 0)
+    );
+    assert!(came.iter().all(|times| *times <= 1));
     let others = (
         rx.malformed,
         rx.denied,
@@ -240,9 +280,9 @@ fn every_frame_has_one_fate_with_play_out() {
 #[test]
 fn gaps_are_restored_from_port_to_port() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
-    let mut out = sender(near.clone(), PackRules::default());
+    let mut out = sender(near.clone(), PackRules::default(), SharedTotals::default());
     let delay = Some(20 * MS);
-    let mut into = receiver(far.clone(), Some(PlayOutRules { delay, ..RULES }));
+    let mut into = receiver(far.clone(), Some(PlayOutRules { delay, ..RULES }), None);
     let mut numbers = SeededNumbers(3);
     let mut under_way: BTreeMap<(Nanos, u64), Vec<u8>> = BTreeMap::new();
     let (mut sent, mut came) = (Vec::new(), Vec::new());
@@ -298,7 +338,7 @@ fn urgent_frames_do_not_wait() {
         pack: 10 * MS,
         urgent: vec![IdRange::parse("010-01F").unwrap()],
     };
-    let mut out = sender(near.clone(), rules);
+    let mut out = sender(near.clone(), rules, SharedTotals::default());
     let mut offer = |number, now| {
         out.transmit(now, OutgoingFrame::new(numbered(number).view(), 0))
             .unwrap();
@@ -332,8 +372,8 @@ fn urgent_frames_do_not_wait() {
 #[test]
 fn a_datagram_that_was_not_sent_is_not_missed() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
-    let mut out = sender(near.clone(), PackRules::default());
-    let mut into = receiver(far.clone(), None);
+    let mut out = sender(near.clone(), PackRules::default(), SharedTotals::default());
+    let mut into = receiver(far.clone(), None, None);
     let mut came = 0;
     for number in 0..10 {
         let now = number * MS;
@@ -352,4 +392,63 @@ fn a_datagram_that_was_not_sent_is_not_missed() {
     let (rx, tx) = (into.counters(), out.counters());
     assert_eq!((tx.sent, tx.lost, tx.datagrams, came), (7, 3, 7, 7));
     assert_eq!((rx.datagrams, rx.missing), (7, 0));
+}
+
+/// Reports show the round trip and the other clock, and the loss of the last datagram.
+#[test]
+fn reports_show_the_other_side() {
+    let (near, far) = (MemorySocket::default(), MemorySocket::default());
+    let totals = SharedTotals::default();
+    let mut out = sender(near.clone(), PackRules::default(), totals.clone());
+    let mut back = receiver(near.clone(), None, Some(reports(totals)));
+    let rules = ReportRules {
+        stream: DEFAULT_STREAM,
+        every: 300 * MS,
+    };
+    // The clock of the far side is five seconds ahead.
+    let ahead = PeerReports::new(rules, PEER, SharedTotals::default(), 5000 * MS, 8);
+    let mut into = receiver(far.clone(), None, Some(ahead));
+    assert_eq!(into.remarks(), ["no report of the other side has come"]);
+    let mut under_way: BTreeMap<(Nanos, u64), (bool, Vec<u8>)> = BTreeMap::new();
+    let mut order = 0;
+    for step in 0..40_000_u64 {
+        let now = step * MS / 10;
+        if step % 100 == 0 && step < 1000 {
+            let frame = numbered(step);
+            out.transmit(now, OutgoingFrame::new(frame.view(), 0))
+                .unwrap();
+            out.flush(now).unwrap();
+            // The last two are lost.
+            let datagram = near.take().unwrap();
+            if step < 800 {
+                far.put(datagram);
+            }
+        }
+        back.receive(now, 16, &mut |_| ()).unwrap();
+        into.receive(now, 16, &mut |_| ()).unwrap();
+        for (is_near, socket) in [(true, &near), (false, &far)] {
+            if let Some(datagram) = socket.take() {
+                // Reports need 2 ms there and 4 ms back.
+                let way = if is_near { 2 * MS } else { 4 * MS };
+                order += 1;
+                under_way.insert((now + way, order), (is_near, datagram));
+            }
+        }
+        while let Some(entry) = under_way.first_entry()
+            && entry.key().0 <= now
+        {
+            let (is_near, datagram) = entry.remove();
+            if is_near { &far } else { &near }.put(datagram);
+        }
+    }
+    let rx = into.counters();
+    assert_eq!((rx.datagrams, rx.missing, rx.lost), (8, 2, 2));
+    assert_eq!(rx.malformed, 0);
+    let remarks = back.remarks();
+    assert!(remarks[0].starts_with("the other side took 8 datagrams of this port and misses 2"));
+    // The true offset is 5 s; the ways differ by 2 ms, and the error is half of that.
+    assert!(
+        remarks[1].contains("the other clock is 4999000 us ahead, within 3100 us"),
+        "{remarks:?}"
+    );
 }

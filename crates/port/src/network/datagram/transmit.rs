@@ -1,5 +1,6 @@
 //! The transmitting half.
 
+use super::reports::{SentTotals, SharedTotals};
 use super::socket::DatagramSocket;
 use crate::network::ids::IdRange;
 use crate::network::remarks::LatestRemarks;
@@ -61,6 +62,7 @@ pub(super) struct DatagramTransmit<S> {
     /// A complete datagram that the socket had no room for; empty if there is none.
     complete: FrameDatagram,
     counters: TxCounters,
+    totals: SharedTotals,
     remarks: LatestRemarks,
 }
 
@@ -70,6 +72,7 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
         to: SocketAddr,
         writer: Box<dyn DatagramWriter>,
         rules: PackRules,
+        totals: SharedTotals,
         epoch: Nanos,
     ) -> Self {
         Self {
@@ -82,6 +85,7 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
             aside: FrameDatagram::new(),
             complete: FrameDatagram::new(),
             counters: TxCounters::default(),
+            totals,
             remarks: LatestRemarks::default(),
         }
     }
@@ -102,6 +106,10 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
             Ok(()) => {
                 self.counters.sent += self.complete.frames;
                 self.counters.datagrams += 1;
+                self.totals.set(SentTotals {
+                    datagrams: self.counters.datagrams,
+                    frames: self.counters.sent,
+                });
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.counters.stalled += 1;

@@ -1,6 +1,6 @@
 //! The two addresses of a tunnel over UDP: where datagrams come in, and where they go.
 
-use super::{ArrivalRules, DatagramPort};
+use super::{ArrivalRules, DatagramPort, ReportRules};
 use crate::network::address::AddressRange;
 use crate::network::endpoint::PeerAddress;
 use crate::network::ids::IdRange;
@@ -50,6 +50,8 @@ pub(crate) struct TunnelRules {
     pub(crate) urgent: Vec<IdRange>,
     /// The rules by which frames that came in wait for their time.
     pub(crate) play_out: Option<PlayOutRules>,
+    /// Reports to the other side, which is another gateway.
+    pub(crate) reports: Option<ReportRules>,
 }
 
 /// The addresses of a tunnel.
@@ -124,6 +126,7 @@ impl TunnelAddresses {
             pack: rules.pack,
             urgent: rules.urgent,
             play_out: rules.play_out,
+            reports: rules.reports,
             epoch: opener.epoch(),
         };
         halves.halves().map_err(cannot)
