@@ -106,8 +106,8 @@ impl RouteCount {
     }
 }
 
-/// Results of the end-to-end checks of one route. They are not in [`RouteCount`], because few routes
-/// check, and the worker copies all counters for each reader.
+/// Results of the end-to-end checks of one route. They are not in [`RouteCount`], because few
+/// routes check, and the worker copies all counters for each reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouteVerifications {
     /// The index of the route.

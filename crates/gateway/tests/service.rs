@@ -70,7 +70,6 @@ impl PortSettings for StickySettings {
         let half = || {
             Box::new(Sticky {
                 switches: self.0.clone(),
-                was_down: false,
             })
         };
         Ok((half(), half()))
@@ -79,8 +78,6 @@ impl PortSettings for StickySettings {
 
 struct Sticky {
     switches: PortSwitches,
-    /// The last reported state.
-    was_down: bool,
 }
 
 impl Receive for Sticky {
@@ -91,9 +88,9 @@ impl Receive for Sticky {
         _: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         drop(self.switches.brake.lock());
-        let is_down = !self.is_up();
+        // The link changes at any time, also between two calls.
         Ok(RxReport {
-            news: std::mem::replace(&mut self.was_down, is_down) != is_down,
+            news: true,
             ..RxReport::default()
         })
     }
