@@ -2,7 +2,7 @@
 //! swaps datagrams.
 
 use crate::gateway::{Gateway, frames, row};
-use crate::{cangate, root, stdout};
+use crate::{cangate, root, stderr, stdout};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
@@ -175,6 +175,7 @@ fn the_two_gateways_of_the_document_exchange_frames() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gateway.toml");
         std::fs::write(&path, file).unwrap();
+        assert_eq!(stderr(cangate().arg("check").arg(&path), 0), "");
         let words = stdout(cangate().arg("check").arg(&path), 0);
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(

@@ -2,7 +2,7 @@
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{TunnelAddresses, TunnelRules, check_tunnel};
+use crate::network::datagram::{TunnelAddresses, TunnelRules, check_own, check_tunnel};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
 use crate::{Halves, PortError, PortOpener};
@@ -102,6 +102,9 @@ impl CannelloniSettings {
             }
         }
         check_tunnel(table, keys.pack, found);
+        if !keys.transport {
+            check_own(table, keys.listen, keys.connect.as_ref(), found);
+        }
         Self {
             tcp: keys.transport,
             addresses: TunnelAddresses {

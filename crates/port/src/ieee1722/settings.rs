@@ -3,7 +3,7 @@
 use super::play_out::{CLOCKS, LATE, PlayOutKeys};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{ReportRules, TunnelAddresses, TunnelRules, check_tunnel};
+use crate::network::datagram::{ReportRules, TunnelAddresses, TunnelRules, check_own, check_tunnel};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::ids::{IdRange, id_ranges};
 use crate::{Halves, PortError, PortOpener};
@@ -142,6 +142,7 @@ impl AvtpSettings {
             table.wrong("bus", "version 1 has 32 buses", hint, found);
         }
         check_tunnel(table, keys.pack, found);
+        check_own(table, Some(keys.listen), keys.connect.as_ref(), found);
         let play_out = PlayOutKeys {
             delay: keys.delay,
             max_age: keys.max_age,
@@ -189,6 +190,10 @@ impl PortSettings for AvtpSettings {
             stamps: !self.brief,
             ..PeerLimits::default()
         }
+    }
+
+    fn plays_out(&self) -> bool {
+        self.play_out.delay.is_some()
     }
 
     fn exclusive(&self) -> Option<ExclusiveResource> {

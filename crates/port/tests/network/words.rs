@@ -218,6 +218,16 @@ fn mistakes_have_their_place_and_cure() {
         ),
         (
             "ieee1722",
+            "connect = '127.0.0.1:17220'",
+            "the port would send to itself: `connect` is where it listens",
+        ),
+        (
+            "cannelloni",
+            "listen = '0.0.0.0:7'\nconnect = '127.0.0.1:7'",
+            "the port would send to itself: `connect` is where it listens",
+        ),
+        (
+            "ieee1722",
             "connect = 'h:1'\nreports = '99ms'",
             "`reports` is from 100 ms to 60 s",
         ),

@@ -13,7 +13,7 @@ mod tunnel;
 
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
 pub(crate) use reports::ReportRules;
-pub(crate) use tunnel::{TunnelAddresses, TunnelRules, check_tunnel};
+pub(crate) use tunnel::{TunnelAddresses, TunnelRules, check_own, check_tunnel};
 
 use super::address::AddressRange;
 use super::ids::IdRange;

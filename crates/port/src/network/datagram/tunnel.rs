@@ -41,6 +41,25 @@ pub(crate) fn check_tunnel(table: &TomlTable<'_>, pack: Nanos, found: &mut Diagn
     }
 }
 
+/// Reports a port that would send to itself, as far as its addresses are numbers.
+pub(crate) fn check_own(
+    table: &TomlTable<'_>,
+    listen: Option<SocketAddr>,
+    connect: Option<&PeerAddress>,
+    found: &mut Diagnostics,
+) {
+    if let Some(connect) = connect.and_then(PeerAddress::number)
+        && let Some(listen) = listen
+        && listen.port() == connect.port()
+        && (listen.ip() == connect.ip()
+            || listen.ip().is_unspecified() && connect.ip().is_loopback())
+    {
+        let hint = "write the address at which the other side listens";
+        let message = "the port would send to itself: `connect` is where it listens";
+        table.wrong("connect", message, hint, found);
+    }
+}
+
 /// The times of frames in a tunnel.
 #[derive(Default)]
 pub(crate) struct TunnelRules {
