@@ -189,8 +189,13 @@ impl SequenceWindow {
             && let Some(long) = self.newest.and_then(|newest| newest.long).and(number.long)
             && long >= FIRST_NUMBERS
         {
-            self.counters.late += 1;
-            return Arrival::Late;
+            // Its place is forgotten. If nothing is missing, it is a copy, or from before the first.
+            if self.counters.late < self.counters.missing {
+                self.counters.late += 1;
+                return Arrival::Late;
+            }
+            self.counters.duplicates += 1;
+            return Arrival::Duplicate;
         }
         self.counters.missing += self.gaps;
         self.counters.restarts += 1;

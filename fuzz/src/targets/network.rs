@@ -205,6 +205,10 @@ fn sequence(bytes: &mut ByteSource<'_>) {
         let long = (high & 1 << 20 != 0).then_some(high | u32::from(short));
         let number = DatagramNumber { short, long };
         window.arrive(number, &[bytes.byte()], now);
+        if high & 2 << 20 != 0 {
+            let place = window.announce(high | u32::from(bytes.byte()), now);
+            assert!(place.is_none_or(|place| place > 0) && window.awaited() > 0);
+        }
         let after = window.counters();
         assert!(after.missing >= before.missing && after.overtaken >= before.overtaken);
         assert!(after.duplicates >= before.duplicates && after.restarts >= before.restarts);

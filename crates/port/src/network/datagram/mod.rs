@@ -12,8 +12,9 @@ mod transmit;
 mod tunnel;
 
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
-pub(crate) use reports::ReportRules;
 pub(crate) use tunnel::{TunnelAddresses, TunnelRules, check_own, check_tunnel};
+
+pub(crate) use reports::ReportRules;
 
 use super::address::AddressRange;
 use super::ids::IdRange;
