@@ -257,6 +257,41 @@ fn a_backlog_after_an_outage_expires() {
     assert!(passed.iter().all(|(n, at)| *at - *n as u64 * MS <= 37 * MS));
 }
 
+/// A sender that begins anew, with the backlog of its former run: no burst, and no pause.
+#[test]
+fn a_restart_of_the_sender_brings_no_burst() {
+    let max_age = Some(10 * MS);
+    let mut play_out = PlayOut::new(PlayOutRules { max_age, ..RULES });
+    let before: Vec<SentFrame> = (0..5000_u64)
+        .map(|n| SentFrame {
+            id: 1,
+            stamp: EPOCH + n * MS,
+            arrival: Some(n * MS + 7 * MS),
+        })
+        .collect();
+    assert_eq!(play(&mut play_out, &before).len(), 5000);
+    play_out.restart(9000 * MS);
+    // Frames of three seconds arrive at once; then the others as they are sent.
+    let numbers = 6000..12_000_u64;
+    let mut newest = 0;
+    for number in numbers.clone() {
+        let now = (number * MS + 7 * MS).max(9000 * MS);
+        let frame = frame(1, number);
+        let found = DatagramFrame {
+            frame: frame.view(),
+            stamp: Some(EPOCH + number * MS),
+        };
+        play_out.take(&found, 10_000 + number, now);
+        while let Some(frame) = play_out.next(now) {
+            newest = self::number(frame.data()) as u64;
+            assert!(now - newest * MS <= 37 * MS, "{newest} is old");
+        }
+    }
+    let counters = play_out.counters();
+    assert_eq!(counters.expired, 3000 - 37);
+    assert!(newest >= numbers.end - 22 && counters.behind == 0);
+}
+
 /// The backlog of a network at the start of this side: the frames themselves show their age.
 #[test]
 fn a_backlog_at_the_beginning_expires() {
