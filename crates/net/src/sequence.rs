@@ -189,7 +189,7 @@ impl SequenceWindow {
             && let Some(long) = self.newest.and_then(|newest| newest.long).and(number.long)
             && long >= FIRST_NUMBERS
         {
-            // Its place is forgotten. If nothing is missing, it is a copy, or from before the first.
+            // Its place is forgotten. If nothing is missing, it is a copy, or older than the first.
             if self.counters.late < self.counters.missing {
                 self.counters.late += 1;
                 return Arrival::Late;

@@ -19,7 +19,7 @@ mod report;
 mod writer;
 
 pub use message::MessageVersion;
-pub use reader::AcfReader;
+pub use reader::{AcfReader, stream_of};
 pub use report::{PeerReport, REPORT_LENGTH};
 pub use writer::AcfWriter;
 

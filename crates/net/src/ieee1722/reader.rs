@@ -1,6 +1,7 @@
 //! Reading datagrams.
 
 use super::message::{MessageContent, len, read};
+use super::report::REPORT_BIT;
 use super::{ENCAPSULATION, NTSCF, NTSCF_HEADER, TSCF, TSCF_HEADER};
 use crate::{DatagramFault, DatagramFrame, DatagramNumber, DatagramReader};
 
@@ -26,6 +27,15 @@ impl AcfReader {
             others: 0,
         }
     }
+}
+
+/// Returns whether the header of a datagram names this stream, or the stream of its reports.
+#[must_use]
+pub fn stream_of(datagram: &[u8], stream: u64) -> bool {
+    let named = datagram.get(ENCAPSULATION + 4..);
+    let named = named.and_then(<[u8]>::first_chunk).copied();
+    let named = named.map(u64::from_be_bytes);
+    named.is_some_and(|named| named == stream || named == stream ^ REPORT_BIT)
 }
 
 /// Returns the offset of the first message, the sequence number, the stream's ID, and the offset of

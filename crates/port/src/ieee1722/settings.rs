@@ -3,7 +3,9 @@
 use super::play_out::{CLOCKS, LATE, PlayOutKeys};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{ReportRules, TunnelAddresses, TunnelRules, check_own, check_tunnel};
+use crate::network::datagram::{
+    ReportRules, TunnelAddresses, TunnelRules, check_own, check_tunnel,
+};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::ids::{IdRange, id_ranges};
 use crate::{Halves, PortError, PortOpener};
@@ -198,11 +200,9 @@ impl PortSettings for AvtpSettings {
 
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let listen = self.addresses.listen?;
-        let hint = "each stream has a port number of its own";
-        Some(ExclusiveResource::new(
-            format!("UDP address {listen}"),
-            hint,
-        ))
+        let hint = "each port of the same address has a `stream` of its own";
+        let name = format!("stream {:016X} at UDP address {listen}", self.stream);
+        Some(ExclusiveResource::new(name, hint))
     }
 
     fn describe(&self) -> String {
@@ -234,6 +234,7 @@ impl PortSettings for AvtpSettings {
         let writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief);
         let (reader, writer) = (Box::new(reader), Box::new(writer));
         let rules = TunnelRules {
+            stream: Some(self.stream),
             pack: self.pack,
             urgent: self.urgent.clone(),
             play_out: self.play_out.rules(opener.epoch()),

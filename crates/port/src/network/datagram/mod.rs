@@ -1,5 +1,7 @@
 //! Ports over UDP: the protocol is a reader and a writer of datagrams.
 
+#[cfg(feature = "ieee1722")]
+mod association;
 mod place;
 mod receive;
 mod reports;
@@ -22,8 +24,10 @@ use crate::Halves;
 use frame::Nanos;
 use net::{DatagramReader, DatagramWriter, PlayOutRules};
 use reports::{PeerReports, SharedTotals};
+use socket::DatagramSocket;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use transmit::PackRules;
 
@@ -39,10 +43,6 @@ pub(crate) struct ArrivalRules {
 
 /// Everything of a port over UDP.
 pub(crate) struct DatagramPort {
-    /// The socket that receives.
-    pub(crate) receiving: Arc<UdpSocket>,
-    /// The socket that sends; it may be the same.
-    pub(crate) sending: Arc<UdpSocket>,
     /// The address to send to.
     pub(crate) to: SocketAddr,
     pub(crate) reader: Box<dyn DatagramReader>,
@@ -61,13 +61,12 @@ pub(crate) struct DatagramPort {
 }
 
 impl DatagramPort {
-    /// Returns the halves.
-    ///
-    /// # Errors
-    /// The sockets cannot be set to not block.
-    pub(crate) fn halves(self) -> std::io::Result<Halves> {
-        self.receiving.set_nonblocking(true)?;
-        self.sending.set_nonblocking(true)?;
+    /// Returns the halves with the socket that receives and the one that sends, which may be the
+    /// same. They do not block.
+    fn halves<S>(self, receiving: S, sending: Arc<UdpSocket>) -> Halves
+    where
+        S: DatagramSocket + AsRawFd + 'static,
+    {
         let totals = SharedTotals::default();
         let reports = self.reports.map(|rules| {
             // Each port that is opened is a run of its own: its numbers begin at 0.
@@ -75,14 +74,14 @@ impl DatagramPort {
             PeerReports::new(rules, self.to, totals.clone(), self.epoch, run)
         });
         let receive = receive::DatagramReceive::new(
-            self.receiving,
+            receiving,
             self.reader,
             self.rules,
             self.play_out,
             reports,
         );
         let transmit = transmit::DatagramTransmit::new(
-            self.sending,
+            sending,
             self.to,
             self.writer,
             PackRules {
@@ -92,6 +91,17 @@ impl DatagramPort {
             totals,
             self.epoch,
         );
-        Ok((Box::new(receive), Box::new(transmit)))
+        (Box::new(receive), Box::new(transmit))
+    }
+
+    /// Returns the halves with two sockets of its own.
+    ///
+    /// # Errors
+    /// The sockets cannot be set to not block.
+    #[cfg(feature = "multicast")]
+    pub(crate) fn on(self, receiving: UdpSocket, sending: UdpSocket) -> std::io::Result<Halves> {
+        receiving.set_nonblocking(true)?;
+        sending.set_nonblocking(true)?;
+        Ok(self.halves(Arc::new(receiving), Arc::new(sending)))
     }
 }

@@ -14,9 +14,8 @@ use crate::{
 use frame::{FrameRef, Nanos};
 use net::{DatagramReader, PlayOutRules, PlayOutStep};
 use std::io::ErrorKind;
-use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd as _;
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 
 /// Greatest length of a datagram, bytes.
 const LONGEST: usize = 65_536;
@@ -200,6 +199,9 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
     }
 
     fn deadline(&self) -> Option<Nanos> {
+        if self.socket.has_waiting() {
+            return Some(0);
+        }
         let report = self.reports.as_ref().map(PeerReports::deadline);
         self.senders.deadline().into_iter().chain(report).min()
     }
@@ -245,7 +247,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
     }
 }
 
-impl PollReceive for DatagramReceive<Arc<UdpSocket>> {
+impl<S: DatagramSocket + AsRawFd> PollReceive for DatagramReceive<S> {
     fn wait(&self) -> PortWait {
         PortWait {
             fd: Some(self.socket.as_raw_fd()),

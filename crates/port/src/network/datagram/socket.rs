@@ -20,6 +20,11 @@ pub(super) trait DatagramSocket: Send {
 
     /// Returns the number of datagrams that found no room in the receive buffer.
     fn dropped(&self) -> u64;
+
+    /// Returns whether a datagram waits that the socket's descriptor does not show.
+    fn has_waiting(&self) -> bool {
+        false
+    }
 }
 
 impl DatagramSocket for Arc<UdpSocket> {

@@ -1,5 +1,7 @@
 //! The two addresses of a tunnel over UDP: where datagrams come in, and where they go.
 
+#[cfg(feature = "ieee1722")]
+use super::association::StreamSocket;
 use super::{ArrivalRules, DatagramPort, ReportRules};
 use crate::network::address::AddressRange;
 use crate::network::endpoint::PeerAddress;
@@ -28,6 +30,7 @@ impl TunnelSockets {
             return Ok(socket);
         }
         let socket = Arc::new(UdpSocket::bind(address)?);
+        socket.set_nonblocking(true)?;
         known.insert(address, Arc::downgrade(&socket));
         Ok(socket)
     }
@@ -63,6 +66,9 @@ pub(crate) fn check_own(
 /// The times of frames in a tunnel.
 #[derive(Default)]
 pub(crate) struct TunnelRules {
+    /// The stream of the port, if the address can have several ports with a stream each.
+    #[cfg(feature = "ieee1722")]
+    pub(crate) stream: Option<u64>,
     /// Time for which a frame waits for others that share its datagram, ns.
     pub(crate) pack: Nanos,
     /// Frames that do not wait.
@@ -123,17 +129,15 @@ impl TunnelAddresses {
             );
             return Err(fail(what, None));
         };
+        #[cfg(feature = "ieee1722")]
+        let stream = rules.stream;
         let cannot = |error| fail(format!("cannot receive at {listen}"), Some(error));
-        let receiving = TunnelSockets::at(opener, listen).map_err(cannot)?;
-        let sending = Arc::clone(&receiving);
         let own_peer = || {
             addresses
                 .iter()
                 .map(|address| AddressRange::one(address.ip()))
         };
         let halves = DatagramPort {
-            receiving,
-            sending,
             to,
             reader,
             writer,
@@ -148,6 +152,12 @@ impl TunnelAddresses {
             reports: rules.reports,
             epoch: opener.epoch(),
         };
-        halves.halves().map_err(cannot)
+        #[cfg(feature = "ieee1722")]
+        if let Some(stream) = stream {
+            let sockets = StreamSocket::open(opener, listen, stream).map_err(cannot)?;
+            return Ok(halves.halves(sockets.0, sockets.1));
+        }
+        let socket = TunnelSockets::at(opener, listen).map_err(cannot)?;
+        Ok(halves.halves(Arc::clone(&socket), socket))
     }
 }
