@@ -107,7 +107,10 @@ fn build(workspace: &Workspace, variant: &BuildVariant) -> Result<PathBuf> {
         .args(variant.features)
         .arg("--target-dir")
         .arg(&target);
+    // cargo does not apply the profile's `strip` to this package: the profile `release`, which it
+    // inherits, has settings for it.
     build.args(["--", "-C", "target-feature=+crt-static"]);
+    build.args(["-C", "strip=symbols"]);
     if !show(&mut build)? {
         bail!("cangate does not build with {}", variant.name);
     }
@@ -136,11 +139,11 @@ impl Drop for RunningProcess {
 fn memory(workspace: &Workspace, program: &Path) -> Result<ProcessMemory> {
     let folder = workspace.logs.join("size");
     fs::create_dir_all(&folder)?;
-    let socket = folder.join("control.sock");
+    let socket = folder.join("cangate/control.sock");
     let _ = fs::remove_file(&socket);
     fs::write(folder.join("gateway.toml"), GATEWAY)?;
     let mut run: Command = command(program, &folder);
-    // The control socket is there.
+    // The control socket is in its folder `cangate`.
     run.args(["run", "-q", "gateway.toml"])
         .env("XDG_RUNTIME_DIR", &folder)
         .stdout(Stdio::null());
@@ -154,14 +157,16 @@ fn memory(workspace: &Workspace, program: &Path) -> Result<ProcessMemory> {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(IDLE);
-    let status = fs::read_to_string(format!("/proc/{}/status", running.0.id()))?;
+    // `VmLck` of status would also count addresses that are reserved and not used.
+    let rollup = format!("/proc/{}/smaps_rollup", running.0.id());
+    let rollup = fs::read_to_string(rollup)?;
     let value = |key: &str| {
-        let line = status.lines().find(|line| line.starts_with(key));
+        let line = rollup.lines().find(|line| line.starts_with(key));
         line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
-            .with_context(|| format!("/proc/PID/status has no {key}"))
+            .with_context(|| format!("/proc/PID/smaps_rollup has no {key}"))
     };
     Ok(ProcessMemory {
-        resident: value("VmRSS:")?,
-        locked: value("VmLck:")?,
+        resident: value("Rss:")?,
+        locked: value("Locked:")?,
     })
 }

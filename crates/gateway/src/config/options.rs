@@ -48,7 +48,7 @@ config::settings! {
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct ProcessOptions {
         /// The Unix socket for `cangate stats` and `cangate reload`. A relative path starts at
-        /// `$XDG_RUNTIME_DIR`, or at `/run/cangate`.
+        /// `$XDG_RUNTIME_DIR/cangate`, or at `/run/cangate`.
         ///
         /// The path as written; `None` for the default path.
         pub control: Option<String> = None => by(|| ValueShape::Text, control),
