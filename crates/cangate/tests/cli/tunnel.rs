@@ -216,3 +216,43 @@ fn the_two_gateways_of_the_document_exchange_frames() {
         }
     }
 }
+
+/// Two streams between the same two addresses, each with a port at both ends.
+#[test]
+fn two_buses_share_one_address() {
+    let addresses = [free_udp(), free_udp()];
+    let ports = |listen: SocketAddr, connect: SocketAddr, routes: &str| {
+        let port = |name: &str, stream: u64| {
+            format!(
+                "[ports.{name}]\nkind = \"ieee1722\"\nlisten = \"{listen}\"\n\
+                 connect = \"{connect}\"\nstream = \"{stream:016X}\"\ndelay = \"5ms\"\n"
+            )
+        };
+        format!("{}{}{routes}", port("one", 1), port("two", 2))
+    };
+    let [a, b] = addresses;
+    let there = "[[routes]]\nfrom = \"in\"\nto = [\"one\", \"two\"]\n";
+    let here = "[[routes]]\nfrom = [\"one\", \"two\"]\nto = \"out\"\n";
+    let mut near = Gateway::start(&ports(a, b, there));
+    let far = Gateway::start(&ports(b, a, here));
+    let sent: Vec<String> = (0..300).map(|n| format!("123#{n:04X}")).collect();
+    for chunk in sent.chunks(10) {
+        let chunk: Vec<&str> = chunk.iter().map(String::as_str).collect();
+        near.feed(&chunk);
+    }
+    far.until("all frames have come by both ports", |far| {
+        let stats = far.stats();
+        let came = |name| row(&stats["ports"], name)["received"] == 300;
+        came("one") && came("two")
+    });
+    let stats = far.stats();
+    for port in ["one", "two"] {
+        assert_eq!(count(&stats, port, "rx", "missing"), 0, "{stats}");
+    }
+    far.signal("TERM");
+    let (_, log) = far.end();
+    let mut came = frames(&log);
+    came.sort_unstable();
+    came.dedup();
+    assert_eq!(came, sent.iter().map(String::as_str).collect::<Vec<_>>());
+}

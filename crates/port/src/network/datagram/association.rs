@@ -129,8 +129,9 @@ impl DatagramSocket for StreamSocket {
             let (len, from) = self.own.recv_from(buffer)?;
             let datagram = &buffer[..len];
             let of = |stream| stream_of(datagram, stream);
+            // After a reload, the latest port of a stream has it.
             let mut others = inboxes.iter_mut();
-            let other = others.find(|inbox| inbox.port != self.port && of(inbox.stream));
+            let other = others.rfind(|inbox| inbox.port != self.port && of(inbox.stream));
             let Some(other) = other.filter(|_| !of(self.stream)) else {
                 // Also a datagram of no port: one of them counts it.
                 return Ok((len, from));
