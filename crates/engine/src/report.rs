@@ -1,6 +1,6 @@
 //! Results and counters of a half of a port.
 
-use crate::definition::CounterRole::{Held, Lost, Other, Sent, Taken};
+use crate::definition::CounterRole::{Held, Lost, Measured, Other, Sent, Taken};
 use crate::definition::{CounterDefinition, counters};
 use alloc::format;
 use alloc::string::String;
@@ -141,6 +141,24 @@ counters! {
             CounterDefinition::new(Held, "waiting for their time at the end")
                 .column("waiting")
                 .metric("cangate_port_waiting_frames");
+        /// The shortest of the latest round trips of reports to the other side (`reports`), in ns
+        /// (as a metric, in s).
+        round_trip [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Measured, "")
+                .column("round trip, ns")
+                .metric("cangate_port_round_trip_seconds");
+        /// Time by which the other side's clock is ahead of this one, exact to half of the round
+        /// trip, in ns (as a metric, in s).
+        clock_ahead [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Measured, "")
+                .column("clock ahead, ns")
+                .metric("cangate_port_clock_ahead_seconds");
+        /// Time by which the other side's clock is behind this one, exact to half of the round
+        /// trip, in ns (as a metric, in s).
+        clock_behind [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Measured, "")
+                .column("clock behind, ns")
+                .metric("cangate_port_clock_behind_seconds");
         /// Connections and datagrams that were refused: the sender is not in `allow`, there were
         /// too many clients, or the client asked for a bus that there is not. Also clients without
         /// a bus that were closed: they sent too much, were too slow, or did not read their
@@ -201,6 +219,17 @@ counters! {
             CounterDefinition::new(Other, "")
                 .column("missed by clients")
                 .metric("cangate_port_missed_copies");
+    }
+}
+
+impl RxCounters {
+    /// Returns these counters with the measured values of others: such values have no sums and no
+    /// differences.
+    pub(crate) const fn measured_as(mut self, other: &Self) -> Self {
+        self.round_trip = other.round_trip;
+        self.clock_ahead = other.clock_ahead;
+        self.clock_behind = other.clock_behind;
+        self
     }
 }
 

@@ -209,7 +209,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
     fn counters(&self) -> RxCounters {
         let all = self.senders.sequence();
         let played = self.senders.played();
-        RxCounters {
+        let mut counters = RxCounters {
             overrun: self.socket.dropped(),
             datagrams: all.taken,
             missing: all.missing,
@@ -225,7 +225,11 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
             refused: played.refused,
             waiting: self.senders.waiting(),
             ..self.counters
+        };
+        if let Some(reports) = &self.reports {
+            reports.measure(&mut counters);
         }
+        counters
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -242,7 +246,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
                 "{unstamped} frames had no time stamp and were handed over at once"
             ));
         }
-        remarks.extend(self.reports.iter().flat_map(PeerReports::remarks));
+        remarks.extend(self.reports.as_ref().and_then(PeerReports::remark));
         remarks
     }
 }

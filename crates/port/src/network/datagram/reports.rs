@@ -2,6 +2,7 @@
 
 use super::senders::Senders;
 use super::socket::DatagramSocket;
+use crate::RxCounters;
 use frame::Nanos;
 use net::SequenceCounters;
 use net::ieee1722::PeerReport;
@@ -151,28 +152,22 @@ impl PeerReports {
         self.next
     }
 
-    /// Returns sentences about the other side.
-    pub(super) fn remarks(&self) -> Vec<String> {
-        let Some((report, _)) = self.latest else {
-            return vec!["no report of the other side has come".to_owned()];
-        };
-        let mut remarks = vec![format!(
+    /// Writes the round trip and the other clock.
+    pub(super) fn measure(&self, counters: &mut RxCounters) {
+        if let Some(best) = self.trips.iter().min_by_key(|trip| trip.time) {
+            let within = |ns: i128| ns.clamp(0, u64::MAX.into()) as u64;
+            counters.round_trip = best.time;
+            counters.clock_ahead = within(best.ahead);
+            counters.clock_behind = within(-best.ahead);
+        }
+    }
+
+    /// Returns a sentence about the other side.
+    pub(super) fn remark(&self) -> Option<String> {
+        let (report, _) = self.latest?;
+        Some(format!(
             "the other side took {} datagrams of this port and misses {}",
             report.taken, report.missing
-        )];
-        if let Some(best) = self.trips.iter().min_by_key(|trip| trip.time) {
-            let us = |ns: i128| ns as f64 / 1e3;
-            let (far, way) = match best.ahead {
-                0.. => (best.ahead, "ahead"),
-                _ => (-best.ahead, "behind"),
-            };
-            remarks.push(format!(
-                "the shortest of the latest round trips took {} us; the other clock is {} us {way}, within {} us",
-                us(best.time.into()),
-                us(far),
-                us(i128::from(best.time.div_ceil(2)))
-            ));
-        }
-        remarks
+        ))
     }
 }
