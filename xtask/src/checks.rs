@@ -214,7 +214,7 @@ pub(crate) fn dependencies(workspace: &Workspace) -> Result<TestTally> {
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let reasons = reasons(&text);
-    let users = users_of_dependencies(&workspace.packages);
+    let users = users_of_dependencies(workspace.all_packages());
     let mut tally = TestTally::default();
     for (dependency, names) in &users {
         let known = reasons.contains(&dependency.as_str());

@@ -16,6 +16,7 @@ mod package;
 mod parallel;
 mod pictures;
 mod promises;
+mod python;
 mod report;
 mod setup;
 mod size;

@@ -96,6 +96,15 @@ const PYTHON_PACKAGES: [&str; 9] = [
     "can-cannelloni==0.1.0",
 ];
 
+/// Returns the requirement of one of these packages, with its version.
+pub(crate) fn python_package(name: &str) -> Option<&'static str> {
+    let is = |requirement: &&&str| {
+        let (package, _) = requirement.split_once("==").unwrap_or((requirement, ""));
+        package == name
+    };
+    PYTHON_PACKAGES.iter().find(is).copied()
+}
+
 /// The modules of these packages, as Python imports them.
 const PYTHON_MODULES: &str =
     "import can, cantools, asammdf, e2e, duckdb, pyarrow, serial, msgpack, can_cannelloni";

@@ -8,7 +8,7 @@ use crate::libtest;
 use crate::report::{StepReport, TestTally};
 use crate::workspace::{TestBinary, Workspace};
 use crate::{
-    arm64, bpf, checks, figures, fuzz, lab, package, promises, setup, structure, without_os,
+    arm64, bpf, checks, figures, fuzz, lab, package, promises, python, setup, structure, without_os,
 };
 use anyhow::{Result, bail};
 use ignored::{IgnoredTests, count, ignored_tests};
@@ -267,6 +267,7 @@ pub(crate) fn run(
                 tally.add(doc_tests(workspace)?);
                 Ok(tally)
             }
+            "python" => python::run(workspace),
             "fuzz" => fuzz::run(workspace, &fuzz::FuzzOptions::smoke()),
             "bpf" => bpf::run(workspace, false),
             "promises" => promises::check(workspace, built.borrow_mut().binaries(workspace)?),

@@ -18,6 +18,8 @@ pub(crate) struct Workspace {
     pub(crate) logs: PathBuf,
     /// Its packages.
     pub(crate) packages: Vec<Package>,
+    /// The Python package, which is a workspace of its own.
+    pub(crate) python: Vec<Package>,
 }
 
 /// A package of the workspace.
@@ -63,10 +65,16 @@ impl Workspace {
             .with_context(|| format!("cannot make {}", logs.display()))?;
         Ok(Self {
             packages: packages(&metadata)?,
+            python: packages(&self::metadata(&root.join("python"))?)?,
             root,
             target,
             logs,
         })
+    }
+
+    /// Returns the packages, and the Python package.
+    pub(crate) fn all_packages(&self) -> impl Iterator<Item = &Package> {
+        self.packages.iter().chain(&self.python)
     }
 
     /// Returns a cargo command, in the root, with a lock file that must be up to date.
@@ -239,7 +247,9 @@ fn crates(package: &Value) -> Vec<String> {
 }
 
 /// Returns the third-party packages and the packages that name them.
-pub(crate) fn users_of_dependencies(packages: &[Package]) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn users_of_dependencies<'p>(
+    packages: impl Iterator<Item = &'p Package>,
+) -> BTreeMap<String, Vec<String>> {
     let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in packages {
         for dependency in &package.dependencies {

@@ -34,7 +34,15 @@ const KNOWN: [(&str, &str); 15] = [
 ];
 
 /// The folders with crates.
-const FOLDERS: [&str; 6] = ["crates", "lab", "baremetal", "benches", "fuzz", "xtask"];
+const FOLDERS: [&str; 7] = [
+    "crates",
+    "lab",
+    "baremetal",
+    "benches",
+    "fuzz",
+    "python",
+    "xtask",
+];
 
 /// A module, by its path from the root of its crate.
 type ModulePath = Vec<String>;

@@ -10,7 +10,15 @@ use std::fs;
 const MAX_COLUMNS: usize = 100;
 
 /// Folders with sources.
-const FOLDERS: [&str; 6] = ["crates", "lab", "baremetal", "benches", "fuzz", "xtask"];
+const FOLDERS: [&str; 7] = [
+    "crates",
+    "lab",
+    "baremetal",
+    "benches",
+    "fuzz",
+    "python",
+    "xtask",
+];
 
 pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
     let mut problems = Vec::new();

@@ -15,8 +15,8 @@ const TOPS: [&str; 2] = ["cangate", "cangate-lab"];
 /// The folders of crates: those of the product, and those of the laboratory.
 const FOLDERS: [&str; 2] = ["crates", "lab"];
 
-/// The crate outside of [`FOLDERS`], because it is a program of its own.
-const BARE: &str = "baremetal";
+/// The crates outside of [`FOLDERS`]: a program of its own, and a workspace of its own.
+const ALONE: [&str; 2] = ["baremetal", "python"];
 
 /// Crate → crates that it depends on, by the names of their folders.
 type Dependencies = BTreeMap<String, BTreeSet<String>>;
@@ -26,7 +26,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let documented = documented(&text)?;
-    let actual = actual(&workspace.packages);
+    let actual = actual(workspace.all_packages());
     let mut problems = differences(&documented, &actual);
     problems.extend(toward_the_lab(&workspace.packages));
     problems.extend(upwards(&layers(&text), &actual));
@@ -95,13 +95,13 @@ fn is_in(package: &Package, folder: &str) -> bool {
     up.is_some_and(|up| up.ends_with(folder))
 }
 
-/// The dependencies in the `Cargo.toml` files of the packages in [`FOLDERS`].
-fn actual(packages: &[Package]) -> Dependencies {
+/// The dependencies in the `Cargo.toml` files of the packages in [`FOLDERS`] and [`ALONE`].
+fn actual<'p>(packages: impl Iterator<Item = &'p Package>) -> Dependencies {
     let name = |package: &Package| package.folder.file_name()?.to_str().map(str::to_owned);
     packages
-        .iter()
         .filter(|package| {
-            FOLDERS.iter().any(|folder| is_in(package, folder)) || package.folder.ends_with(BARE)
+            FOLDERS.iter().any(|folder| is_in(package, folder))
+                || ALONE.iter().any(|name| package.folder.ends_with(name))
         })
         .filter_map(|package| Some((name(package)?, package.crates.iter().cloned().collect())))
         .collect()
@@ -111,9 +111,11 @@ fn actual(packages: &[Package]) -> Dependencies {
 /// names the crates that it depends on, each in backquotes, or is "none" or "all".
 fn documented(text: &str) -> Result<Dependencies> {
     let mut dependencies = Dependencies::new();
-    let bare = format!("| `{BARE}`");
+    let alone = ALONE.map(|name| format!("| `{name}`"));
     let is_row = |line: &&str| {
-        line.starts_with("| `crates/") || line.starts_with("| `lab/") || line.starts_with(&bare)
+        line.starts_with("| `crates/")
+            || line.starts_with("| `lab/")
+            || alone.iter().any(|start| line.starts_with(start))
     };
     for line in text.lines().filter(is_row) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();

@@ -52,6 +52,21 @@ pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
             }
         }
     }
+    // PyO3's macros make unsafe code, which a crate that forbids it does not compile.
+    for package in &workspace.python {
+        for file in files(&package.folder.join("src"), &|path| {
+            path.extension().is_some_and(|e| e == "rs")
+        })? {
+            let text = fs::read_to_string(&file)
+                .with_context(|| format!("cannot read {}", file.display()))?;
+            looked_at += 1;
+            let here = shown(workspace, &file);
+            let lines = unsafe_lines(&text);
+            problems.extend(lines.iter().map(|number| {
+                format!("{here}:{number}: `unsafe` in the Python package: only PyO3's macros may")
+            }));
+        }
+    }
     Ok(judge(looked_at, &problems))
 }
 

@@ -60,7 +60,7 @@ const fn stage(
 }
 
 /// The steps in their order. docs/contributing.md has the same table, and a test compares them.
-pub(super) const STEPS: [SuiteStep; 24] = [
+pub(super) const STEPS: [SuiteStep; 25] = [
     quick("setup", 8, "installs missing tools, or shows how"),
     quick("format", 2, "checks the formatting"),
     quick("structure", 1, "as `cargo xtask structure`"),
@@ -140,6 +140,11 @@ pub(super) const STEPS: [SuiteStep; 24] = [
         "doc",
         25,
         "as `cargo xtask doc`, and the examples in the API documentation",
+    ),
+    all(
+        "python",
+        80,
+        "lints, builds and installs the Python package, and runs its tests",
     ),
     all("fuzz", 35, "fuzzes each target for a few seconds"),
     all("bpf", 1, "as `cargo xtask bpf`"),

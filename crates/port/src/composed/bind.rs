@@ -3,8 +3,8 @@
 use super::consistency::{SetSignal, check_set, warn_of_unset};
 use super::lookup::{bits, counter_of, find_message, find_signal, header, presence};
 use super::rules::{
-    ComposedMessage, InputMessage, InputSignal, SendTiming, SignalAssignment,
-    SilenceRule, SilentValue, SourceIndex,
+    ComposedMessage, InputMessage, InputSignal, SendTiming, SignalAssignment, SilenceRule,
+    SilentValue, SourceIndex,
 };
 use super::spec::{FallbackSpec, MakeSpec, SignalSpec, SourceSpec, UnboundSettings};
 use crate::kind::DatabasesByName;

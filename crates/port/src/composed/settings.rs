@@ -1,8 +1,6 @@
 //! The keys of the port.
 
-use super::spec::{
-    FallbackSpec, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec,
-};
+use super::spec::{FallbackSpec, MakeSpec, SignalSpec, SourceSpec, UnboundSettings, ValueSpec};
 use config::read::{self, by, later};
 use config::{Diagnostics, KeySpec, SpannedValue, TomlTable, TomlValue, ValueShape};
 use frame::Nanos;

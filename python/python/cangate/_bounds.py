@@ -1,0 +1,23 @@
+"""Worst-case response times."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+from cangate import _core
+from cangate._sources import read_text
+
+
+def bounds(source: Any) -> Dict[str, Any]:
+    """Return the worst-case response times of a message set.
+
+    The result has the keys of ``cangate bound --json``, times in ns: ``buses``, each with ``load``,
+    ``nodes`` and ``messages``; a message has ``bound`` with ``response_ns`` and its parts (``None``
+    without a bound, and ``no_bound`` is the reason), and ``can_miss``, whether its deadline can be
+    missed. ``timeouts`` are those of receivers on the bus of the message.
+
+    :param source: the path of a message set (``docs/bound.md`` has its keys), or its text.
+    :raises ValueError: with cangate's text of all mistakes, each with its line.
+    """
+    name, text, _ = read_text(source)
+    return _core.bounds_of_text(name, text)

@@ -1,0 +1,169 @@
+//! Databases of messages: the signals of frames.
+
+use crate::frames;
+use frame::CanId;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use signals::{
+    IndexedDatabase, MessageDefinition, PhysicalValue, RawValue, SignalDefinition, SignalKind,
+    SignalScale, SignalState,
+};
+
+/// A column of values for Python: the signal's name, `float64` values, and for each a byte that is
+/// 1 if the value is there.
+type SignalColumn<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// The messages of a bus with their signals.
+#[pyclass(frozen, module = "cangate._core")]
+pub(crate) struct SignalDatabase {
+    indexed: IndexedDatabase,
+}
+
+#[pymethods]
+impl SignalDatabase {
+    /// Reads a database; `name` is for errors.
+    #[new]
+    fn new(py: Python<'_>, name: &str, bytes: &[u8]) -> PyResult<Self> {
+        let read = || {
+            let database = signals::read(bytes).map_err(|error| error.to_string())?;
+            match (database.messages.is_empty(), database.impossible.first()) {
+                (false, _) => Ok(database),
+                (true, Some(first)) => Err(first.error.to_string()),
+                (true, None) => Err("no message in it: give a DBC, KCD, ARXML or SYM".to_owned()),
+            }
+        };
+        let database: Result<_, String> = py.detach(read);
+        let wrong = |why| PyValueError::new_err(format!("{name}: {why}"));
+        Ok(Self {
+            indexed: IndexedDatabase::new(database.map_err(wrong)?),
+        })
+    }
+
+    /// Returns the names of all messages with number, whether the ID has 29 bits, and length.
+    fn messages(&self) -> Vec<(String, u32, bool, usize)> {
+        let all = self.indexed.database().messages.iter();
+        let each = all.map(|m| (m.name.clone(), m.id.number(), m.id.is_eff(), m.len));
+        each.collect()
+    }
+
+    /// Returns the names of a message's signals with their units.
+    fn signals(&self, message: &str) -> PyResult<Vec<(String, String)>> {
+        let all = self.named(message)?.signals.iter();
+        Ok(all.map(|s| (s.name.clone(), s.unit.clone())).collect())
+    }
+
+    /// Returns the lines of doubtful statements and what is doubtful.
+    fn warnings(&self) -> Vec<(usize, String)> {
+        let all = self.indexed.database().warnings.iter();
+        all.map(|w| (w.line, w.problem.clone())).collect()
+    }
+
+    /// Returns the name of the message of a frame and its signals; `None` for an unknown ID.
+    fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        parts: (u32, u8, Vec<u8>, usize),
+        names: bool,
+    ) -> PyResult<Option<(String, Bound<'py, PyDict>)>> {
+        let (id, flags, data, _) = parts;
+        let flag = |bit| flags & bit != 0;
+        if flag(frames::bits::ERROR) {
+            return Ok(None);
+        }
+        let id = match flag(frames::bits::EXTENDED) {
+            true => CanId::eff(id),
+            false => CanId::sff(id),
+        };
+        let Some(message) = id.ok().and_then(|id| self.indexed.find(id)) else {
+            return Ok(None);
+        };
+        let values = PyDict::new(py);
+        for (signal, raw) in message.decode(&data) {
+            match signal.name_of(raw).filter(|_| names) {
+                Some(name) => values.set_item(&signal.name, name)?,
+                None => values.set_item(&signal.name, value(py, signal, raw)?)?,
+            }
+        }
+        Ok(Some((message.name.clone(), values)))
+    }
+
+    /// Returns a column of `float64` for each signal of a message, in this machine's byte order,
+    /// and a byte for each value: 1 if the payload has it. `data` has `width` bytes for each frame.
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+        message: &str,
+        data: &[u8],
+        lengths: &[u8],
+        width: usize,
+    ) -> PyResult<Vec<SignalColumn<'py>>> {
+        if data.len() != lengths.len() * width {
+            return Err(PyValueError::new_err(format!(
+                "{} lengths and {} bytes of data in rows of {width}: give each frame one of each",
+                lengths.len(),
+                data.len()
+            )));
+        }
+        let message = self.named(message)?;
+        let mut columns = Vec::with_capacity(message.signals.len());
+        for (index, signal) in message.signals.iter().enumerate() {
+            let scale = SignalScale::new(signal);
+            let mut values = Vec::with_capacity(lengths.len() * 8);
+            let mut present = Vec::with_capacity(lengths.len());
+            for (row, len) in lengths.iter().enumerate() {
+                let len = usize::from(*len).min(width);
+                let payload = data.get(row * width..row * width + len).unwrap_or_default();
+                let found = match message.read(index, payload) {
+                    SignalState::Value(raw) => Some(scale.value(raw)),
+                    SignalState::Switched | SignalState::TooShort => None,
+                };
+                present.push(u8::from(found.is_some()));
+                values.extend_from_slice(&found.unwrap_or(f64::NAN).to_ne_bytes());
+            }
+            columns.push((
+                signal.name.clone(),
+                PyBytes::new(py, &values),
+                PyBytes::new(py, &present),
+            ));
+        }
+        Ok(columns)
+    }
+}
+
+impl SignalDatabase {
+    fn named(&self, message: &str) -> PyResult<&MessageDefinition> {
+        let mut all = self.indexed.database().messages.iter();
+        all.find(|known| known.name == message).ok_or_else(|| {
+            let known = self.indexed.database().messages.iter();
+            let known = known.map(|m| m.name.as_str());
+            let hint = config::did_you_mean(message, known);
+            PyKeyError::new_err(format!("there is no message {message:?}: {hint}"))
+        })
+    }
+}
+
+/// Returns a value for Python: an integer if all values of the signal are.
+fn value<'py>(
+    py: Python<'py>,
+    signal: &SignalDefinition,
+    raw: RawValue,
+) -> PyResult<Bound<'py, PyAny>> {
+    let is_float = matches!(signal.kind, SignalKind::Float32 | SignalKind::Float64);
+    let whole = |number: &signals::Decimal| number.to_string().parse::<i128>().is_ok();
+    let physical = signal.physical(raw);
+    if !is_float
+        && whole(&signal.factor)
+        && whole(&signal.offset)
+        && let PhysicalValue::Exact(value) = physical
+        && let Ok(value) = value.to_string().parse::<i128>()
+    {
+        return Ok(value.into_pyobject(py)?.into_any());
+    }
+    Ok(physical.to_f64().into_pyobject(py)?.into_any())
+}
+
+/// Registers the class of this file.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<SignalDatabase>()
+}
