@@ -186,7 +186,9 @@ impl PortCount {
         self.received += other.received;
         self.reported += other.reported;
         self.fates.add(&other.fates);
+        let measured = self.rx;
         self.rx.add(&other.rx);
+        self.rx = self.rx.measured_as(&measured);
         self.copies.add(&other.copies);
         self.tx.add(&other.tx);
     }

@@ -41,6 +41,8 @@ pub enum CounterRole {
     Held,
     /// Frames that did not arrive.
     Lost,
+    /// A measured time, ns, and no number of frames; 0: it is not known. It has no sum.
+    Measured,
 }
 
 impl CounterDefinition {

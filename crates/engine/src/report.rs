@@ -1,6 +1,6 @@
 //! Results and counters of a half of a port.
 
-use crate::definition::CounterRole::{Held, Lost, Other, Sent, Taken};
+use crate::definition::CounterRole::{Held, Lost, Measured, Other, Sent, Taken};
 use crate::definition::{CounterDefinition, counters};
 use alloc::format;
 use alloc::string::String;
@@ -81,19 +81,84 @@ counters! {
         /// Bits of the frames received, at the data bit rate: of FD frames with BRS.
         data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_received_data_bit_times");
-        /// Numbered datagrams that did not arrive within a second, or before 64 newer ones. Each
-        /// had at least one frame.
+        /// Numbered datagrams of which the frames were taken. Together with the missing ones, they
+        /// are those that the other side sent.
+        datagrams [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_taken_datagrams");
+        /// Numbered datagrams that did not arrive within a second, or before 64 newer ones (with
+        /// numbers of 32 bits, 4096). Each had at least one frame.
         missing [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Lost, "datagrams lost on the network")
                 .column("missing")
                 .metric("cangate_port_missing_datagrams");
+        /// Frames in missing datagrams, by the reports of the other side (`reports`): frames that
+        /// the other side sent and that did not arrive.
+        lost [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "")
+                .column("lost on the network")
+                .metric("cangate_port_lost_arrivals");
+        /// Numbered datagrams that arrived when they already counted as missing, and were left out.
+        /// They are among the missing ones.
+        belated [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_belated_datagrams");
         /// Numbered datagrams that arrived again and were left out.
         repeated [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_repeated_datagrams");
         /// Numbered datagrams that arrived after newer ones. Their frames were handed over in the
-        /// order of arrival.
+        /// order of arrival, or, at a port with `delay`, in the order of the sender.
         overtaken [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_overtaken_datagrams");
+        /// Frames that were handed over after their time (`delay`), because they had arrived after
+        /// it.
+        late [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "")
+                .column("late")
+                .metric("cangate_port_late_frames");
+        /// Frames without a time stamp at a port with `delay` or `max_age`. They were handed over
+        /// at once.
+        unstamped [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_unstamped_frames");
+        /// Frames that arrived too late and were left out: they were older than the `max_age` of
+        /// the port allows, or arrived after their time at a port with `late` set to `expire`.
+        expired [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Lost, "expired on the network")
+                .column("expired on the network")
+                .metric("cangate_port_expired_arrivals");
+        /// Frames that arrived after their time and were left out, because a later frame of the
+        /// same ID had been handed over.
+        behind [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Lost, "behind later frames of their ID")
+                .column("behind")
+                .metric("cangate_port_behind_frames");
+        /// Frames that found no room among those that wait for their time.
+        refused [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Lost, "without room to wait for their time")
+                .column("no room")
+                .metric("cangate_port_refused_arrivals");
+        /// Frames that arrived and wait for their time. Those that wait when the port is closed are
+        /// lost.
+        waiting [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Held, "waiting for their time at the end")
+                .column("waiting")
+                .metric("cangate_port_waiting_frames");
+        /// The shortest of the latest round trips of reports to the other side (`reports`), in ns
+        /// (as a metric, in s).
+        round_trip [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Measured, "")
+                .column("round trip, ns")
+                .metric("cangate_port_round_trip_seconds");
+        /// Time by which the other side's clock is ahead of this one, exact to half of the round
+        /// trip, in ns (as a metric, in s).
+        clock_ahead [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Measured, "")
+                .column("clock ahead, ns")
+                .metric("cangate_port_clock_ahead_seconds");
+        /// Time by which the other side's clock is behind this one, exact to half of the round
+        /// trip, in ns (as a metric, in s).
+        clock_behind [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Measured, "")
+                .column("clock behind, ns")
+                .metric("cangate_port_clock_behind_seconds");
         /// Connections and datagrams that were refused: the sender is not in `allow`, there were
         /// too many clients, or the client asked for a bus that there is not. Also clients without
         /// a bus that were closed: they sent too much, were too slow, or did not read their
@@ -145,12 +210,26 @@ counters! {
         /// Bits of the frames taken to send, at the data bit rate: of FD frames with BRS.
         data_bits [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_sent_data_bit_times");
+        /// Datagrams of frames that were handed to the network.
+        datagrams [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_sent_datagrams");
         /// Copies that one of several clients did not get, because it did not read them in time or
         /// left. A frame counts as sent when it was handed to the first client.
         missed [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "")
                 .column("missed by clients")
                 .metric("cangate_port_missed_copies");
+    }
+}
+
+impl RxCounters {
+    /// Returns these counters with the measured values of others: such values have no sums and no
+    /// differences.
+    pub(crate) const fn measured_as(mut self, other: &Self) -> Self {
+        self.round_trip = other.round_trip;
+        self.clock_ahead = other.clock_ahead;
+        self.clock_behind = other.clock_behind;
+        self
     }
 }
 

@@ -1,5 +1,6 @@
 //! Types that all protocols of datagrams share.
 
+use crate::DatagramNumber;
 use frame::{FrameRef, Nanos};
 use std::fmt;
 
@@ -20,17 +21,33 @@ impl fmt::Display for DatagramFault {
 
 impl std::error::Error for DatagramFault {}
 
+/// A frame of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DatagramFrame<'d> {
+    /// The frame.
+    pub frame: FrameRef<'d>,
+    /// The time of the frame by the sender's clock, ns, if the protocol has one and the sender set
+    /// it.
+    pub stamp: Option<Nanos>,
+}
+
+impl<'d> From<FrameRef<'d>> for DatagramFrame<'d> {
+    fn from(frame: FrameRef<'d>) -> Self {
+        Self { frame, stamp: None }
+    }
+}
+
 /// Reads the datagrams of a protocol.
 pub trait DatagramReader: Send {
     /// Checks a whole datagram. Returns its sequence number, where the protocol has one.
     ///
     /// # Errors
     /// [`DatagramFault`] is the first fault.
-    fn check(&mut self, datagram: &[u8]) -> Result<Option<u8>, DatagramFault>;
+    fn check(&mut self, datagram: &[u8]) -> Result<Option<DatagramNumber>, DatagramFault>;
 
     /// Returns the next frame of a datagram that was checked, and moves `at` behind it. `at` begins
     /// at 0. `None` after the last frame.
-    fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<FrameRef<'d>>;
+    fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<DatagramFrame<'d>>;
 
     /// Returns the number of messages and datagrams that are valid and not for this reader.
     fn passed_over(&self) -> u64 {
@@ -70,4 +87,8 @@ pub trait DatagramWriter: Send {
     /// Completes a datagram with its sequence number and its length. Called once for each datagram,
     /// immediately before it is sent.
     fn finish(&mut self, out: &mut [u8]);
+
+    /// Takes the number of the datagram back that was completed last, because it could not be sent:
+    /// the other side must not miss it.
+    fn take_back(&mut self) {}
 }

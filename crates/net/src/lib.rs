@@ -12,7 +12,8 @@
 //! [`DatagramWriter`]; one of streams is a [`StreamSession`], the state of one conversation. The
 //! decoders are strict: input that is not exactly as the protocol defines is a fault, and a
 //! datagram with a fault is left out as a whole. [`SequenceWindow`] counts what a network lost,
-//! doubled or delayed.
+//! doubled or delayed, and [`FrameLedger`] how many frames that were; [`PlayOut`] gives frames the
+//! gaps again with which they were sent.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -22,12 +23,16 @@ pub mod cannelloni;
 mod datagram;
 mod digits;
 pub mod ieee1722;
+mod ledger;
 pub mod multicast;
+mod play_out;
 mod sequence;
 pub mod slcan;
 pub mod socketcand;
 mod stream;
 
-pub use datagram::{DatagramFault, DatagramReader, DatagramWriter, NotWritten};
-pub use sequence::{Arrival, SequenceCounters, SequenceWindow};
+pub use datagram::{DatagramFault, DatagramFrame, DatagramReader, DatagramWriter, NotWritten};
+pub use ledger::FrameLedger;
+pub use play_out::{LateRule, PlayOut, PlayOutCounters, PlayOutRules, PlayOutStep, StampClock};
+pub use sequence::{Arrival, DatagramNumber, SequenceCounters, SequenceWindow};
 pub use stream::{StreamEnd, StreamSession, StreamStep};

@@ -41,10 +41,10 @@ fn read(datagram: &[u8]) -> Result<(u8, Vec<Frame>), usize> {
     let sequence = reader.check(datagram).map_err(|fault| fault.at)?;
     let (mut at, mut frames) = (0, Vec::new());
     while let Some(frame) = reader.next(datagram, &mut at) {
-        frames.push(Frame::from_view(frame).unwrap());
+        frames.push(Frame::from_view(frame.frame).unwrap());
     }
     assert_eq!(at.max(HEADER), datagram.len());
-    Ok((sequence.unwrap(), frames))
+    Ok((sequence.unwrap().short, frames))
 }
 
 #[test]

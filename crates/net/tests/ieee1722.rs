@@ -6,7 +6,7 @@ mod common;
 use common::{any_frame, frame, hex};
 use frame::{CanId, Frame, FrameBuf, FrameRef, Header, Kind, XlFields};
 use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion};
-use net::{DatagramReader, DatagramWriter, NotWritten};
+use net::{DatagramNumber, DatagramReader, DatagramWriter, NotWritten};
 use proptest::prelude::*;
 
 const STREAM: u64 = 0x0011_2233_4455_0001;
@@ -16,9 +16,9 @@ fn read(reader: &mut AcfReader, datagram: &[u8]) -> Result<(Option<u8>, Vec<Stri
     let sequence = reader.check(datagram).map_err(|fault| fault.at)?;
     let (mut at, mut frames) = (0, Vec::new());
     while let Some(frame) = reader.next(datagram, &mut at) {
-        frames.push(frame.to_string());
+        frames.push(frame.frame.to_string());
     }
-    Ok((sequence, frames))
+    Ok((sequence.map(|number| number.short), frames))
 }
 
 fn read_all(text: &str) -> Result<(Option<u8>, Vec<String>), usize> {
@@ -266,9 +266,12 @@ proptest! {
         prop_assert_eq!(writer.push(&sent, 5, &mut out), Ok(()));
         writer.finish(&mut out);
         let mut reader = AcfReader::new(STREAM, Some(2047));
-        prop_assert_eq!(reader.check(&out), Ok(Some(0)));
+        let number = DatagramNumber { short: 0, long: Some(0) };
+        prop_assert_eq!(reader.check(&out), Ok(Some(number)));
         let mut found = FrameBuf::new();
-        found.set(reader.next(&out, &mut 0).unwrap());
+        let next = reader.next(&out, &mut 0).unwrap();
+        prop_assert_eq!(next.stamp, (!brief).then_some(5));
+        found.set(next.frame);
         prop_assert_eq!(found.view(), sent);
     }
 }

@@ -19,7 +19,7 @@ fn read(datagram: &[u8]) -> Result<Frame, DatagramFault> {
     let mut reader = MulticastReader::default();
     assert_eq!(reader.check(datagram)?, None);
     let mut at = 0;
-    let frame = Frame::from_view(reader.next(datagram, &mut at).unwrap()).unwrap();
+    let frame = Frame::from_view(reader.next(datagram, &mut at).unwrap().frame).unwrap();
     assert!(reader.next(datagram, &mut at).is_none());
     Ok(frame)
 }

@@ -198,6 +198,12 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         PeerLimits::default()
     }
 
+    /// Returns whether the port hands frames on by the time stamps of its other side, which then
+    /// probably does the same with the stamps of frames that leave here.
+    fn plays_out(&self) -> bool {
+        false
+    }
+
     /// Returns the IDs of the messages that the port makes itself; `None` for a port whose frames
     /// come from elsewhere.
     fn made_ids(&self) -> Option<Vec<CanId>> {

@@ -5,11 +5,13 @@ use crate::Target;
 use crate::bytes::ByteSource;
 use frame::FrameBuf;
 use net::cannelloni::{CannelloniReader, CannelloniSession, CannelloniWriter};
-use net::ieee1722::{AcfReader, AcfWriter, MessageVersion};
+use net::ieee1722::{AcfReader, AcfWriter, MessageVersion, PeerReport};
 use net::multicast::{MulticastReader, MulticastWriter};
 use net::slcan::{SlcanClient, SlcanServer};
 use net::socketcand::{SocketcandClient, SocketcandServer};
-use net::{DatagramReader, DatagramWriter, SequenceWindow, StreamSession, StreamStep};
+use net::{
+    DatagramNumber, DatagramReader, DatagramWriter, SequenceWindow, StreamSession, StreamStep,
+};
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {
@@ -74,7 +76,14 @@ fn run(input: &[u8]) {
         7 => sequence(bytes),
         _ => {
             let writer = &mut AcfWriter::new(STREAM, MessageVersion::V2, 5, bytes.byte() & 1 != 0);
-            datagram(&mut AcfReader::new(STREAM, None), writer, bytes.rest());
+            let input = bytes.rest();
+            if let Some(report) = PeerReport::read(input, STREAM) {
+                assert_eq!(
+                    PeerReport::read(&report.write(STREAM, 1), STREAM),
+                    Some(report)
+                );
+            }
+            datagram(&mut AcfReader::new(STREAM, None), writer, input);
         }
     }
 }
@@ -88,7 +97,7 @@ fn frames(reader: &mut dyn DatagramReader, datagram: &[u8]) -> Option<Vec<FrameB
     let (mut at, mut frames) = (0, Vec::new());
     while let Some(frame) = reader.next(datagram, &mut at) {
         let mut kept = FrameBuf::new();
-        kept.set(frame);
+        kept.set(frame.frame);
         frames.push(kept);
     }
     Some(frames)
@@ -190,10 +199,20 @@ fn sequence(bytes: &mut ByteSource<'_>) {
     let (mut now, mut before) = (0, window.counters());
     while !bytes.is_empty() {
         now += u64::from(bytes.byte()) * 10_000_000;
-        window.arrive(bytes.byte(), &[bytes.byte()], now);
+        let short = bytes.byte();
+        // Numbers of 32 bits that grow as the short one does, or not.
+        let high = u32::from(bytes.byte()) << 20;
+        let long = (high & 1 << 20 != 0).then_some(high | u32::from(short));
+        let number = DatagramNumber { short, long };
+        window.arrive(number, &[bytes.byte()], now);
+        if high & 2 << 20 != 0 {
+            let place = window.announce(high | u32::from(bytes.byte()), now);
+            assert!(place.is_none_or(|place| place > 0) && window.awaited() > 0);
+        }
         let after = window.counters();
         assert!(after.missing >= before.missing && after.overtaken >= before.overtaken);
         assert!(after.duplicates >= before.duplicates && after.restarts >= before.restarts);
+        assert!(after.late <= after.missing && after.taken >= before.taken);
         before = after;
     }
     window.settle(now + 1_000_000_000);

@@ -36,6 +36,7 @@ mod signals;
 mod statuses;
 mod timing;
 mod top;
+mod tunnel;
 mod waits;
 
 use assert_cmd::Command;

@@ -340,7 +340,10 @@ fn check_warns_of_what_the_other_side_cannot_express() {
     let daemon = "kind = \"socketcand\"\nconnect = \"h:29536\"";
     let cannelloni = "kind = \"cannelloni\"\nlisten = 20000\nconnect = \"h:20000\"";
     let open = "kind = \"slcan\"\nlisten = \"0.0.0.0:3333\"";
-    let cases: [(&str, &str, &[&str]); 8] = [
+    let gaps = "the other side of port `net` gets the times of sending, not those on the bus";
+    let avtp = "kind = \"ieee1722\"\nconnect = \"h:17220\"";
+    let delayed = "kind = \"ieee1722\"\nconnect = \"h:17220\"\ndelay = \"20ms\"";
+    let cases: [(&str, &str, &[&str]); 11] = [
         (socketcand, "", &[remote]),
         (socketcand, "rtr = false", &[]),
         (socketcand, "rtr = false\nkeep_stamp = true", &[]),
@@ -349,10 +352,13 @@ fn check_warns_of_what_the_other_side_cannot_express() {
         (cannelloni, "", &[]),
         (cannelloni, "keep_stamp = true", &[stamps]),
         (open, "", &[strangers]),
+        (avtp, "", &[]),
+        (delayed, "", &[gaps]),
+        (delayed, "keep_stamp = true", &[]),
     ];
     for (net, route, expected) in cases {
         let text = warnings(net, route);
-        for warning in [remote, stamps, strangers] {
+        for warning in [remote, stamps, strangers, gaps] {
             assert_eq!(
                 text.contains(warning),
                 expected.contains(&warning),

@@ -111,6 +111,21 @@ fn warn_of_limits(
         let hint = "its protocol has none: leave them out by `rtr = false`, or use a port of kind \"cannelloni\" or \"slcan\"";
         found.push(Diagnostic::warning(span.clone(), message).hint(hint));
     }
+    let plays_out = |id: &&PortId| port(id).is_some_and(|port| port.settings.plays_out());
+    let has_stamps = |id: &PortId| port(id).is_some_and(|port| port.settings.interface().is_some());
+    if !route.keep_stamp
+        && route.from.iter().any(has_stamps)
+        && let Some(to) = route.to.iter().find(plays_out)
+    {
+        let message = format!(
+            "the other side of port `{}` gets the times of sending, not those on the bus: it cannot restore the gaps of \
+             the bus behind route `{}`",
+            config.port_name(*to),
+            route.name
+        );
+        let hint = "add `keep_stamp = true` to the route";
+        found.push(Diagnostic::warning(span.clone(), message).hint(hint));
+    }
     if route.keep_stamp
         && let Some(to) = route.to.iter().find(|to| !limits(to).stamps)
     {

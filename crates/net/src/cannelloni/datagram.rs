@@ -2,7 +2,9 @@
 
 use super::carries;
 use super::entry::{EntryRead, LONGEST, read, size, write};
-use crate::{DatagramFault, DatagramReader, DatagramWriter, NotWritten};
+use crate::{
+    DatagramFault, DatagramFrame, DatagramNumber, DatagramReader, DatagramWriter, NotWritten,
+};
 use frame::{FrameRef, Nanos};
 
 /// Length of a datagram without frames, bytes.
@@ -20,7 +22,7 @@ const DATA: u8 = 0;
 pub struct CannelloniReader;
 
 impl DatagramReader for CannelloniReader {
-    fn check(&mut self, datagram: &[u8]) -> Result<Option<u8>, DatagramFault> {
+    fn check(&mut self, datagram: &[u8]) -> Result<Option<DatagramNumber>, DatagramFault> {
         let fault = |at, what| Err(DatagramFault { at, what });
         let Some((&[version, operation, sequence, high, low], mut rest)) =
             datagram.split_first_chunk::<HEADER>()
@@ -44,18 +46,18 @@ impl DatagramReader for CannelloniReader {
             }
         }
         if rest.is_empty() {
-            Ok(Some(sequence))
+            Ok(Some(sequence.into()))
         } else {
             fault(datagram.len() - rest.len(), "bytes follow the last frame")
         }
     }
 
-    fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<FrameRef<'d>> {
+    fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<DatagramFrame<'d>> {
         *at = (*at).max(HEADER);
         match read(datagram.get(*at..)?) {
             EntryRead::Frame(frame, used) => {
                 *at += used;
-                Some(frame)
+                Some(frame.into())
             }
             EntryRead::Short | EntryRead::Wrong(_) => None,
         }
@@ -66,7 +68,6 @@ impl DatagramReader for CannelloniReader {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CannelloniWriter {
     sequence: u8,
-    frames: u16,
 }
 
 impl DatagramWriter for CannelloniWriter {
@@ -84,14 +85,15 @@ impl DatagramWriter for CannelloniWriter {
             return Err(NotWritten::Unsupported);
         }
         if out.is_empty() {
-            self.frames = 0;
             out.extend([VERSION, DATA, 0, 0, 0]);
         }
         if out.len() + size(frame) > MAX_DATAGRAM {
             return Err(NotWritten::Full);
         }
         write(frame, out);
-        self.frames += 1;
+        if let Some([_, _, _, count @ ..]) = out.first_chunk_mut::<HEADER>() {
+            *count = (u16::from_be_bytes(*count) + 1).to_be_bytes();
+        }
         Ok(())
     }
 
@@ -100,10 +102,13 @@ impl DatagramWriter for CannelloniWriter {
     }
 
     fn finish(&mut self, out: &mut [u8]) {
-        if let Some([_, _, sequence, count @ ..]) = out.first_chunk_mut::<HEADER>() {
+        if let Some(sequence) = out.get_mut(2) {
             *sequence = self.sequence;
-            *count = self.frames.to_be_bytes();
         }
         self.sequence = self.sequence.wrapping_add(1);
+    }
+
+    fn take_back(&mut self) {
+        self.sequence = self.sequence.wrapping_sub(1);
     }
 }

@@ -1,5 +1,6 @@
 //! One ACF message.
 
+use crate::DatagramFrame;
 use frame::{CanId, FrameRef, Header, Kind, XlFields, dlc, flags};
 
 /// Types of messages.
@@ -55,8 +56,8 @@ impl MessageVersion {
 /// The content of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MessageContent<'a> {
-    /// A frame of a bus.
-    Can(u16, FrameRef<'a>),
+    /// A frame of a bus, with its time stamp if it has a valid one.
+    Can(u16, DatagramFrame<'a>),
     /// A message of another type.
     Other,
 }
@@ -91,6 +92,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<MessageContent<'_>, &'static str> {
         _ => return Ok(MessageContent::Other),
     };
     let fixed = if brief { 4 } else { 12 };
+    let valid = !brief && first & MTV != 0;
+    let stamp = valid.then(|| bytes.get(4..12)?.first_chunk()).flatten();
+    let stamp = stamp.map(|stamp| u64::from_be_bytes(*stamp));
     let bus = first & if v2 { 0x7FF } else { 0x1F };
     let padding = (first >> 14 & 3) as usize;
     let id = word(bytes, fixed).ok_or(EARLY)?;
@@ -115,7 +119,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<MessageContent<'_>, &'static str> {
         can_header(id, bits, len)?
     };
     let frame = FrameRef::new(header, data).map_err(|_| EARLY)?;
-    Ok(MessageContent::Can(bus as u16, frame))
+    Ok(MessageContent::Can(
+        bus as u16,
+        DatagramFrame { frame, stamp },
+    ))
 }
 
 fn can_header(

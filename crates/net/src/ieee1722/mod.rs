@@ -15,10 +15,12 @@
 
 mod message;
 mod reader;
+mod report;
 mod writer;
 
 pub use message::MessageVersion;
-pub use reader::AcfReader;
+pub use reader::{AcfReader, stream_of};
+pub use report::{PeerReport, REPORT_LENGTH};
 pub use writer::AcfWriter;
 
 /// The stream ID of Open1722's programs.

@@ -1,9 +1,9 @@
 //! Reading datagrams.
 
 use super::message::{MessageContent, len, read};
+use super::report::REPORT_BIT;
 use super::{ENCAPSULATION, NTSCF, NTSCF_HEADER, TSCF, TSCF_HEADER};
-use crate::{DatagramFault, DatagramReader};
-use frame::FrameRef;
+use crate::{DatagramFault, DatagramFrame, DatagramNumber, DatagramReader};
 
 /// The bit of the second byte of a stream's header that marks its ID as valid.
 const STREAM_VALID: u8 = 0x80;
@@ -27,6 +27,15 @@ impl AcfReader {
             others: 0,
         }
     }
+}
+
+/// Returns whether the header of a datagram names this stream, or the stream of its reports.
+#[must_use]
+pub fn stream_of(datagram: &[u8], stream: u64) -> bool {
+    let named = datagram.get(ENCAPSULATION + 4..);
+    let named = named.and_then(<[u8]>::first_chunk).copied();
+    let named = named.map(u64::from_be_bytes);
+    named.is_some_and(|named| named == stream || named == stream ^ REPORT_BIT)
 }
 
 /// Returns the offset of the first message, the sequence number, the stream's ID, and the offset of
@@ -72,7 +81,7 @@ fn header(datagram: &[u8]) -> Result<(usize, u8, u64, usize), DatagramFault> {
 }
 
 impl DatagramReader for AcfReader {
-    fn check(&mut self, datagram: &[u8]) -> Result<Option<u8>, DatagramFault> {
+    fn check(&mut self, datagram: &[u8]) -> Result<Option<DatagramNumber>, DatagramFault> {
         let (mut at, sequence, stream, end) = header(datagram)?;
         while at < end {
             let fault = |what| DatagramFault { at, what };
@@ -86,10 +95,15 @@ impl DatagramReader for AcfReader {
             // Its numbers are those of another stream.
             return Ok(None);
         }
-        Ok(Some(sequence))
+        let long = datagram.first_chunk().map(|long| u32::from_be_bytes(*long));
+        let number = DatagramNumber {
+            short: sequence,
+            long,
+        };
+        Ok(Some(number))
     }
 
-    fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<FrameRef<'d>> {
+    fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<DatagramFrame<'d>> {
         let (begin, _, stream, end) = header(datagram).ok()?;
         if stream != self.stream {
             return None;

@@ -91,4 +91,8 @@ impl DatagramWriter for AcfWriter {
         }
         self.sequence = self.sequence.wrapping_add(1);
     }
+
+    fn take_back(&mut self) {
+        self.sequence = self.sequence.wrapping_sub(1);
+    }
 }

@@ -2,7 +2,9 @@
 
 use super::MAX_DATAGRAM;
 use super::msgpack::{MsgpackInput, Value, put_bytes, put_flag, put_float, put_number, put_text};
-use crate::{DatagramFault, DatagramReader, DatagramWriter, NotWritten};
+use crate::{
+    DatagramFault, DatagramFrame, DatagramNumber, DatagramReader, DatagramWriter, NotWritten,
+};
 use frame::{CanId, Frame, FrameRef, Kind, Nanos, dlc, flags};
 
 /// Returns whether a message can express the frame: classic, FD and error frames.
@@ -144,7 +146,7 @@ pub struct MulticastReader {
 }
 
 impl DatagramReader for MulticastReader {
-    fn check(&mut self, datagram: &[u8]) -> Result<Option<u8>, DatagramFault> {
+    fn check(&mut self, datagram: &[u8]) -> Result<Option<DatagramNumber>, DatagramFault> {
         if datagram.len() > MAX_DATAGRAM {
             let what = "it is longer than python-can reads";
             return Err(DatagramFault {
@@ -156,12 +158,12 @@ impl DatagramReader for MulticastReader {
         Ok(None)
     }
 
-    fn next<'d>(&'d mut self, _datagram: &'d [u8], at: &mut usize) -> Option<FrameRef<'d>> {
+    fn next<'d>(&'d mut self, _datagram: &'d [u8], at: &mut usize) -> Option<DatagramFrame<'d>> {
         if *at > 0 {
             return None;
         }
         *at = 1;
-        self.frame.as_ref().map(Frame::view)
+        Some(self.frame.as_ref()?.view().into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{TunnelAddresses, check_tunnel};
+use crate::network::datagram::{TunnelAddresses, TunnelRules, check_own, check_tunnel};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
 use crate::{Halves, PortError, PortOpener};
@@ -49,6 +49,10 @@ config::settings! {
         /// Over TCP: number of frames that wait for each connection. A full queue drops the oldest
         /// frame.
         queue: u32 = 1024 => crate::queue(), not "queue_length" "buffer";
+    }
+    elsewhere {
+        "delay" "late" "clock" => "cannelloni has no time stamps; between two gateways, a port of \
+            kind \"ieee1722\" has them";
     }
 }
 
@@ -98,6 +102,9 @@ impl CannelloniSettings {
             }
         }
         check_tunnel(table, keys.pack, found);
+        if !keys.transport {
+            check_own(table, keys.listen, keys.connect.as_ref(), found);
+        }
         Self {
             tcp: keys.transport,
             addresses: TunnelAddresses {
@@ -191,7 +198,11 @@ impl PortSettings for CannelloniSettings {
         } else {
             let reader = Box::new(CannelloniReader);
             let writer = Box::new(CannelloniWriter::default());
-            self.addresses.open(port, opener, reader, writer, self.pack)
+            let rules = TunnelRules {
+                pack: self.pack,
+                ..TunnelRules::default()
+            };
+            self.addresses.open(port, opener, reader, writer, rules)
         }
     }
 }

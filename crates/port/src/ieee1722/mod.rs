@@ -1,5 +1,6 @@
 //! IEEE 1722 (AVTP) over UDP: CAN frames as ACF messages, as Open1722 and Zephyr have them.
 
+mod play_out;
 mod settings;
 
 pub use settings::{AvtpPorts, AvtpSettings};

@@ -1,14 +1,21 @@
 //! `kind = "ieee1722"`: a stream of ACF messages over UDP.
 
+use super::play_out::{CLOCKS, LATE, PlayOutKeys};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{TunnelAddresses, check_tunnel};
+use crate::network::datagram::{
+    ReportRules, TunnelAddresses, TunnelRules, check_own, check_tunnel,
+};
 use crate::network::endpoint::{PeerAddress, listen};
+use crate::network::ids::{IdRange, id_ranges};
 use crate::{Halves, PortError, PortOpener};
+use config::read::ReadKey;
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos};
+use net::LateRule;
 use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PORT};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 port_kind! {
     /// The kind of streams by IEEE 1722.
@@ -18,6 +25,9 @@ port_kind! {
 
 /// Values of `version`.
 const VERSIONS: [(i64, MessageVersion); 2] = [(1, MessageVersion::V1), (2, MessageVersion::V2)];
+
+/// Times between two reports, ns.
+const REPORTS: std::ops::RangeInclusive<Nanos> = 100_000_000..=60_000_000_000;
 
 config::settings! {
     /// The keys of a stream by IEEE 1722.
@@ -51,6 +61,34 @@ config::settings! {
         /// together share a datagram anyway.
         pack: Nanos = 0 => read::duration(), value "duration, up to `\"100ms\"`",
             default "none", not "timeout" "window";
+        /// Identifiers, in hex, of frames that never wait for others: each leaves at once, in a
+        /// datagram of its own, before those that wait: `"123"`, `"100-1FF"`, `"18FEF100"` (8
+        /// digits: 29 bits).
+        urgent: Vec<IdRange> = Vec::new() => id_ranges(), value "list", default "none",
+            not "express" "priority_ids" "high_priority";
+        /// Frames that come in are handed on this time after their time stamps, so that they have
+        /// the gaps again with which they were sent: see [Between two
+        /// gateways](#between-two-gateways).
+        delay: Option<Nanos> = None => duration(), value "duration, up to `\"10s\"`",
+            default "none", not "play_out" "playout" "jitter_buffer" "presentation_time" "latency";
+        /// A frame that is older than this when it comes in is dropped and counted as *expired on
+        /// the network*; with `delay`, this long after its time.
+        max_age: Option<Nanos> = None => duration(), value "duration",
+            default "none", not "ttl" "lifetime" "expiry";
+        /// With `delay`: what happens to a frame that comes in after its time. It is handed on at
+        /// once, or it is dropped and counted as *expired on the network*.
+        late: LateRule = LateRule::Send => read::words(&LATE), default "`\"send\"`",
+            not "late_policy" "if_late";
+        /// The clock of the time stamps: the other side's own, or one that both machines follow
+        /// (PTP, NTP). With the other side's own, the fastest frames define the difference.
+        clock: bool = false => read::words(&CLOCKS), default "`\"own\"`", not "time" "clock_source";
+        /// With `delay`: number of frames that wait for their time. A full queue refuses new ones,
+        /// and counts them as *no room*.
+        queue: u32 = 4096 => crate::queue(), not "queue_length" "buffer";
+        /// The other side is a gateway with this key, too: the time between two reports, in which
+        /// each tells the other one what it sent and took, and its clock.
+        reports: Option<Nanos> = None => duration(), value "duration, `\"100ms\"` to `\"60s\"`",
+            default "none", not "report" "echo" "keepalive" "heartbeat";
     }
 }
 
@@ -62,6 +100,14 @@ fn version(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<MessageVers
     let number = value.integer(1..=2, found)?.value;
     let known = VERSIONS.iter().find(|(known, _)| *known == number);
     known.map(|(_, version)| *version)
+}
+
+/// Returns the type of a key with a time, or without.
+fn duration<'t>() -> impl ReadKey<'t, Value = Option<Nanos>> {
+    read::by(
+        || ValueShape::Duration,
+        |value: &TomlValue<'t>, found: &mut Diagnostics| Some(Some(value.duration(found)?.value)),
+    )
 }
 
 /// Reads the ID of a stream.
@@ -85,6 +131,9 @@ pub struct AvtpSettings {
     version: MessageVersion,
     brief: bool,
     pack: Nanos,
+    urgent: Vec<IdRange>,
+    play_out: PlayOutKeys,
+    reports: Option<Nanos>,
 }
 
 impl AvtpSettings {
@@ -95,6 +144,19 @@ impl AvtpSettings {
             table.wrong("bus", "version 1 has 32 buses", hint, found);
         }
         check_tunnel(table, keys.pack, found);
+        check_own(table, Some(keys.listen), keys.connect.as_ref(), found);
+        let play_out = PlayOutKeys {
+            delay: keys.delay,
+            max_age: keys.max_age,
+            late: keys.late,
+            common_clock: keys.clock,
+            queue: keys.queue,
+        };
+        play_out.check(table, keys.brief, found);
+        if keys.reports.is_some_and(|every| !REPORTS.contains(&every)) {
+            let hint = "write \"1s\": reports show sums, and need no short time";
+            table.wrong("reports", "`reports` is from 100 ms to 60 s", hint, found);
+        }
         Self {
             addresses: TunnelAddresses {
                 listen: Some(keys.listen),
@@ -106,6 +168,9 @@ impl AvtpSettings {
             version: keys.version,
             brief: keys.brief,
             pack: keys.pack,
+            urgent: keys.urgent,
+            play_out,
+            reports: keys.reports,
         }
     }
 }
@@ -129,13 +194,15 @@ impl PortSettings for AvtpSettings {
         }
     }
 
+    fn plays_out(&self) -> bool {
+        self.play_out.delay.is_some()
+    }
+
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let listen = self.addresses.listen?;
-        let hint = "each stream has a port number of its own";
-        Some(ExclusiveResource::new(
-            format!("UDP address {listen}"),
-            hint,
-        ))
+        let hint = "each port of the same address has a `stream` of its own";
+        let name = format!("stream {:016X} at UDP address {listen}", self.stream);
+        Some(ExclusiveResource::new(name, hint))
     }
 
     fn describe(&self) -> String {
@@ -144,11 +211,20 @@ impl PortSettings for AvtpSettings {
             MessageVersion::V2 => ", version 2",
         };
         let brief = if self.brief { ", without stamps" } else { "" };
+        let reports = self.reports.map_or_else(String::new, |every| {
+            format!("; reports each {:?}", Duration::from_nanos(every))
+        });
+        let urgent: Vec<String> = self.urgent.iter().map(ToString::to_string).collect();
+        let urgent = match &*urgent {
+            [] => String::new(),
+            all => format!("; {} at once", all.join(", ")),
+        };
         format!(
-            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{}",
+            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{urgent}{}{reports}{}",
             self.stream,
             self.bus,
             self.addresses.words(self.pack),
+            self.play_out.words(),
             allow_words(self.addresses.allow.as_deref())
         )
     }
@@ -157,6 +233,16 @@ impl PortSettings for AvtpSettings {
         let reader = AcfReader::new(self.stream, Some(self.bus));
         let writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief);
         let (reader, writer) = (Box::new(reader), Box::new(writer));
-        self.addresses.open(port, opener, reader, writer, self.pack)
+        let rules = TunnelRules {
+            stream: Some(self.stream),
+            pack: self.pack,
+            urgent: self.urgent.clone(),
+            play_out: self.play_out.rules(opener.epoch()),
+            reports: self.reports.map(|every| ReportRules {
+                stream: self.stream,
+                every,
+            }),
+        };
+        self.addresses.open(port, opener, reader, writer, rules)
     }
 }

@@ -10,7 +10,6 @@ use net::multicast::{GROUP_V4, MulticastReader, MulticastWriter, PORT};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
-use std::sync::Arc;
 
 port_kind! {
     /// The kind of ports in a group of python-can.
@@ -182,8 +181,6 @@ impl PortSettings for MulticastSettings {
         let (receiving, sending) = self.sockets().map_err(fail)?;
         let own = sending.local_addr().map_err(fail)?.port();
         let halves = DatagramPort {
-            receiving: Arc::new(receiving),
-            sending: Arc::new(sending),
             to: group,
             reader: Box::new(MulticastReader::default()),
             writer: Box::new(MulticastWriter),
@@ -193,8 +190,11 @@ impl PortSettings for MulticastSettings {
                 own: Some(own),
             },
             pack: 0,
+            urgent: Vec::new(),
+            play_out: None,
+            reports: None,
             epoch: opener.epoch(),
         };
-        halves.halves().map_err(fail)
+        halves.on(receiving, sending).map_err(fail)
     }
 }

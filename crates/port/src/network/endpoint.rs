@@ -73,6 +73,12 @@ impl PeerAddress {
         (host_fits && port_fits).then(|| Self(text.to_owned()))
     }
 
+    /// Returns the address if it is a number.
+    #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
+    pub(crate) fn number(&self) -> Option<SocketAddr> {
+        self.0.parse().ok()
+    }
+
     /// Returns the numeric addresses; asks the system's resolver for a name, which may take its
     /// time.
     ///

@@ -14,6 +14,12 @@ pub(crate) mod datagram;
     feature = "socketcand"
 ))]
 pub(crate) mod endpoint;
+#[cfg(any(feature = "cannelloni", feature = "ieee1722", feature = "multicast"))]
+#[cfg_attr(
+    not(feature = "ieee1722"),
+    allow(dead_code, reason = "only this kind has keys with identifiers")
+)]
+pub(crate) mod ids;
 mod remarks;
 #[cfg(any(feature = "cannelloni", feature = "slcan", feature = "socketcand"))]
 pub(crate) mod stream;

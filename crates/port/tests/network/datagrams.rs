@@ -304,6 +304,58 @@ fn frames_cross_a_stream_of_ieee_1722() {
     }
 }
 
+/// Two buses between the same two addresses: a stream each.
+#[test]
+fn two_streams_share_an_address() {
+    let [a, b] = [free_udp(), free_udp()];
+    let stream = |name: u64, listen: SocketAddr, connect: SocketAddr| {
+        format!(
+            "[ports.p]\nkind = 'ieee1722'\nlisten = '{listen}'\nconnect = '{connect}'\n\
+             stream = '{name:016X}'\nreports = '100ms'"
+        )
+    };
+    let tables = [(1, a, b), (2, a, b), (1, b, a), (2, b, a)].map(|(n, a, b)| stream(n, a, b));
+    let [mut one, mut two, mut far_one, mut far_two] =
+        TestPort::open_all(tables.each_ref().map(String::as_str));
+    for number in 0..200 {
+        for port in [&mut one, &mut two] {
+            assert!(port.send(&numbered(number), number * MS));
+            port.flush(number * MS);
+        }
+        // One of the ports reads for both.
+        far_one.step(number * MS);
+    }
+    far_one.until(200 * MS, |port| port.received.len() == 200);
+    assert!(far_two.received.is_empty());
+    assert_eq!(far_two.deadline(), Some(0));
+    far_two.until(200 * MS, |port| port.received.len() == 200);
+    let all: Vec<Frame> = (0..200).map(numbered).collect();
+    for port in [&mut far_one, &mut far_two] {
+        assert_eq!(port.received, all);
+        let rx = port.rx();
+        assert_eq!((rx.datagrams, rx.missing, rx.malformed), (200, 0, 0));
+        port.step(300 * MS);
+    }
+    // The reports go back, each to its own port.
+    for port in [&mut two, &mut one] {
+        until_remark(port, "the other side took 200 datagrams");
+        assert!(
+            !port.remarks().contains("passed over"),
+            "{}",
+            port.remarks()
+        );
+    }
+    // The other port goes on alone.
+    drop(far_one);
+    assert!(two.send(&numbered(200), 400 * MS));
+    two.flush(400 * MS);
+    far_two.until(400 * MS, |port| port.received.len() == 201);
+}
+
+fn until_remark(port: &mut TestPort, words: &str) {
+    port.until(400 * MS, |port| port.remarks().contains(words));
+}
+
 /// The port does not take its own datagrams, which come back by multicast.
 #[test]
 fn programs_of_a_group_hear_one_another_and_not_themselves() {

@@ -62,6 +62,29 @@ fn ports_in_words() {
             "IEEE 1722 stream 0011223344550001, bus 40, version 2, without stamps, at [::]:1, to [::1]:2",
         ),
         (
+            "ieee1722",
+            "connect = 'h:1'\npack = '500us'\nurgent = ['000-0FF', '18FEF100']\ndelay = '20ms'\nmax_age = '100ms'",
+            "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to h:1; frames wait 500 us for others; \
+             000-0FF, 18FEF100 at once; frames are handed on 20ms after their stamps and the shortest time on the way, \
+             late ones at once; those older than 120ms are dropped",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\ndelay = '1ms'\nlate = 'expire'\nclock = 'common'\nallow = '192.0.2.7'",
+            "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to h:1; frames are handed on 1ms after \
+             their stamps, late ones are dropped; allows 192.0.2.7",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nreports = '1s'",
+            "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to h:1; reports each 1s",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nmax_age = '50ms'",
+            "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to h:1; frames older than 50ms are dropped",
+        ),
+        (
             "multicast",
             "",
             "multicast group 239.74.163.2:43113, this machine only",
@@ -162,6 +185,66 @@ fn mistakes_have_their_place_and_cure() {
             "ieee1722",
             "connect = 'h:1'\npack = '101ms'",
             "`pack` is at most 100 ms",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\ndelay = '11s'",
+            "`delay` is at most 10 s",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\ndelay = '0ms'",
+            "`delay` must be above 0",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nmax_age = '0ms'",
+            "`max_age` must be above 0",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nlate = 'send'",
+            "`late` is for a port with `delay`",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nmax_age = '1s'\nqueue = 7",
+            "`queue` is for a port with `delay`",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nclock = 'common'",
+            "`clock` is for a port with `delay` or `max_age`",
+        ),
+        (
+            "ieee1722",
+            "connect = '127.0.0.1:17220'",
+            "the port would send to itself: `connect` is where it listens",
+        ),
+        (
+            "cannelloni",
+            "listen = '0.0.0.0:7'\nconnect = '127.0.0.1:7'",
+            "the port would send to itself: `connect` is where it listens",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nreports = '99ms'",
+            "`reports` is from 100 ms to 60 s",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nurgent = ['800']",
+            "`800` names no identifiers",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\ndelay = '20ms'\nbrief = true",
+            "`delay` needs the time stamps of the other side, and `brief` streams have none",
+        ),
+        (
+            "cannelloni",
+            "listen = 1\nconnect = 'h:1'\ndelay = '20ms'",
+            "port `p` has no key `delay`",
         ),
         (
             "socketcand",

@@ -1,7 +1,7 @@
 //! The metrics of ports.
 
 use super::{Labels, family, parts, retired, sample};
-use crate::metrics::text::{MetricFamily, MetricKind};
+use crate::metrics::text::{MetricFamily, MetricKind, MetricSample};
 use crate::stats::GatewayStats;
 use engine::{CounterDefinition, CounterRole, Fate, PortCount, PortRow, PortState, TxCounters};
 
@@ -15,16 +15,24 @@ fn fates_in_words() -> String {
 fn of_counter(counter: &CounterDefinition, rows: &[(&str, &PortCount)]) -> Option<MetricFamily> {
     let name = counter.metric?;
     let kind = match counter.role {
-        CounterRole::Held => MetricKind::Gauge,
+        CounterRole::Held | CounterRole::Measured => MetricKind::Gauge,
         _ => MetricKind::Counter,
     };
     let help = match counter.role {
         CounterRole::Taken => format!("{} {}.", counter.help(), TxCounters::equation()),
         _ => counter.help().to_owned(),
     };
-    let samples = rows
-        .iter()
-        .map(|(port, count)| sample(label(port), counter.get(count)));
+    let samples = rows.iter().filter_map(|(port, count)| {
+        let value = counter.get(count);
+        match counter.role {
+            CounterRole::Measured if value == 0 => None,
+            CounterRole::Measured => Some(MetricSample {
+                labels: label(port),
+                value: value as f64 / 1e9,
+            }),
+            _ => Some(sample(label(port), value)),
+        }
+    });
     Some(family(name, kind, help, samples.collect()))
 }
 

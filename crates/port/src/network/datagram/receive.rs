@@ -2,53 +2,48 @@
 
 use super::ArrivalRules;
 use super::place::{SenderPlace, SenderPlaces};
+use super::reports::PeerReports;
+use super::senders::{SenderIndex, Senders};
+use super::socket::DatagramSocket;
 use crate::network::address::is_allowed;
 use crate::network::remarks::LatestRemarks;
 use crate::{
     PollReceive, PortError, PortWait, Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport,
     StampSource,
 };
-use frame::Nanos;
-use net::{DatagramReader, SequenceCounters, SequenceWindow};
+use frame::{FrameRef, Nanos};
+use net::{DatagramReader, PlayOutRules, PlayOutStep};
 use std::io::ErrorKind;
-use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd as _;
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 
 /// Greatest length of a datagram, bytes.
 const LONGEST: usize = 65_536;
 
-/// Number of senders whose sequence numbers are followed at a time. Another one takes the place of
-/// the one that was silent for the longest time.
-const MAX_SENDERS: usize = 16;
-
-struct Sender {
-    address: SocketAddr,
-    window: SequenceWindow,
-    last: Nanos,
-}
-
-pub(super) struct DatagramReceive {
-    socket: Arc<UdpSocket>,
+pub(super) struct DatagramReceive<S> {
+    socket: S,
     reader: Box<dyn DatagramReader>,
     rules: ArrivalRules,
     /// The present datagram: its bytes, its length (0: none), and the place of its next frame.
     buffer: Box<[u8]>,
     len: usize,
     at: usize,
-    senders: Vec<Sender>,
-    /// Counters of senders whose place was taken.
-    before: SequenceCounters,
+    /// The sender of the present datagram, if the protocol has numbers.
+    sender: Option<SenderIndex>,
+    senders: Senders,
+    reports: Option<PeerReports>,
     counters: RxCounters,
     remarks: LatestRemarks,
     places: SenderPlaces,
 }
 
-impl DatagramReceive {
+impl<S: DatagramSocket> DatagramReceive<S> {
     pub(super) fn new(
-        socket: Arc<UdpSocket>,
+        socket: S,
         reader: Box<dyn DatagramReader>,
         rules: ArrivalRules,
+        play_out: Option<PlayOutRules>,
+        reports: Option<PeerReports>,
     ) -> Self {
         Self {
             socket,
@@ -57,8 +52,9 @@ impl DatagramReceive {
             buffer: vec![0; LONGEST].into_boxed_slice(),
             len: 0,
             at: 0,
-            senders: Vec::new(),
-            before: SequenceCounters::default(),
+            sender: None,
+            senders: Senders::new(play_out, reports.is_some()),
+            reports,
             counters: RxCounters::default(),
             remarks: LatestRemarks::default(),
             places: SenderPlaces::default(),
@@ -74,8 +70,15 @@ impl DatagramReceive {
         false
     }
 
-    /// Decides on a datagram of this length in the buffer; returns whether its frames are taken.
-    fn accept(&mut self, len: usize, from: SocketAddr, now: Nanos) -> bool {
+    /// Decides on a datagram of this length in the buffer, and makes it the present one if its
+    /// frames are taken.
+    fn accept(&mut self, len: usize, from: SocketAddr, now: Nanos) {
+        if self.is_taken(len, from, now) {
+            (self.len, self.at) = (len, 0);
+        }
+    }
+
+    fn is_taken(&mut self, len: usize, from: SocketAddr, now: Nanos) -> bool {
         // A datagram of this port's own that comes back would go round for ever.
         if self.rules.own == Some(from.port()) && self.places.find(from) != SenderPlace::Elsewhere {
             return false;
@@ -91,11 +94,19 @@ impl DatagramReceive {
             return self.deny(from, "it is not in `allow`");
         }
         let datagram = &self.buffer[..len];
+        if let Some(reports) = &mut self.reports
+            && reports.take(datagram, from, &mut self.senders, now)
+        {
+            return false;
+        }
         match self.reader.check(datagram) {
-            Ok(None) => true,
-            Ok(Some(sequence)) => {
-                let window = window(&mut self.senders, &mut self.before, from, now);
-                window.arrive(sequence, datagram, now).is_taken()
+            Ok(None) => {
+                self.sender = None;
+                true
+            }
+            Ok(Some(number)) => {
+                self.sender = self.senders.arrive(from, number, datagram, now);
+                self.sender.is_some()
             }
             Err(fault) => {
                 self.counters.malformed += 1;
@@ -105,118 +116,120 @@ impl DatagramReceive {
             }
         }
     }
-}
 
-/// Returns the window of a sender.
-fn window<'s>(
-    senders: &'s mut Vec<Sender>,
-    before: &mut SequenceCounters,
-    from: SocketAddr,
-    now: Nanos,
-) -> &'s mut SequenceWindow {
-    let known = senders.iter().position(|sender| sender.address == from);
-    let at = known.unwrap_or_else(|| {
-        if senders.len() == MAX_SENDERS {
-            let oldest = (0..senders.len()).min_by_key(|at| senders[*at].last);
-            let mut gone = senders.swap_remove(oldest.unwrap_or(0));
-            gone.window.settle(Nanos::MAX);
-            *before = sum(*before, gone.window.counters());
+    /// Takes up to `budget` frames that have arrived; returns the number of those that were handed
+    /// over, and whether more may have arrived.
+    fn take_arrivals(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        pass: &mut dyn FnMut(FrameRef<'_>),
+    ) -> (usize, bool) {
+        let (mut taken, mut passed) = (0, 0);
+        // A datagram may have no frame: the number of datagrams has a limit, too.
+        let mut datagrams = 0;
+        loop {
+            while self.len > 0 {
+                if taken == budget {
+                    return (passed, true);
+                }
+                let Some(found) = self.reader.next(&self.buffer[..self.len], &mut self.at) else {
+                    self.len = 0;
+                    break;
+                };
+                taken += 1;
+                let step = self.sender.map(|from| self.senders.take(from, &found, now));
+                if step.is_none_or(|step| step == PlayOutStep::Pass) {
+                    passed += 1;
+                    pass(found.frame);
+                }
+            }
+            if datagrams > budget {
+                return (passed, true);
+            }
+            datagrams += 1;
+            match self.socket.receive(&mut self.buffer) {
+                Ok((len, from)) => self.accept(len, from, now),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return (passed, false),
+                // Reports of the network about earlier datagrams, such as a closed port.
+                Err(error) => {
+                    self.remarks.push(format!("the network reported: {error}"));
+                    return (passed, false);
+                }
+            }
         }
-        senders.push(Sender {
-            address: from,
-            window: SequenceWindow::default(),
-            last: now,
-        });
-        senders.len() - 1
-    });
-    let sender = &mut senders[at];
-    sender.last = now;
-    &mut sender.window
-}
-
-fn sum(a: SequenceCounters, b: SequenceCounters) -> SequenceCounters {
-    SequenceCounters {
-        missing: a.missing + b.missing,
-        overtaken: a.overtaken + b.overtaken,
-        duplicates: a.duplicates + b.duplicates,
-        restarts: a.restarts + b.restarts,
     }
 }
 
-impl Receive for DatagramReceive {
+impl<S: DatagramSocket> Receive for DatagramReceive<S> {
     fn receive(
         &mut self,
         now: Nanos,
         budget: usize,
         take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
-        for sender in &mut self.senders {
-            sender.window.settle(now);
-        }
+        self.senders.settle(now);
         let mut report = RxReport::default();
-        // A datagram may have no frame: the number of datagrams has a limit, too.
-        let mut datagrams = 0;
-        loop {
-            while self.len > 0 {
-                if report.frames == budget {
-                    report.more = true;
-                    return Ok(report);
-                }
-                match self.reader.next(&self.buffer[..self.len], &mut self.at) {
-                    Some(frame) => {
-                        report.frames += 1;
-                        take(ReceivedFrame {
-                            frame,
-                            stamp: ReceiveStamp {
-                                ns: now,
-                                source: StampSource::Gateway,
-                            },
-                            hops: 0,
-                            token: 0,
-                        });
-                    }
-                    None => self.len = 0,
-                }
-            }
-            if datagrams > budget {
-                report.more = true;
-                return Ok(report);
-            }
-            datagrams += 1;
-            match self.socket.recv_from(&mut self.buffer) {
-                Ok((len, from)) => {
-                    if self.accept(len, from, now) {
-                        (self.len, self.at) = (len, 0);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(report),
-                // Reports of the network about earlier datagrams, such as a closed port.
-                Err(error) => {
-                    self.remarks.push(format!("the network reported: {error}"));
-                    return Ok(report);
-                }
-            }
+        let mut pass = |frame: FrameRef<'_>| {
+            take(ReceivedFrame {
+                frame,
+                stamp: ReceiveStamp {
+                    ns: now,
+                    source: StampSource::Gateway,
+                },
+                hops: 0,
+                token: 0,
+            });
+        };
+        // What has arrived goes before what is due, so that frames are put in order. It cannot keep
+        // due frames back for ever.
+        let share = match self.senders.may_wait() {
+            true => budget.div_ceil(2),
+            false => budget,
+        };
+        (report.frames, report.more) = self.take_arrivals(now, share, &mut pass);
+        let rest = budget - report.frames;
+        let due = self.senders.pass_due(rest, now, &mut pass);
+        report.frames += due;
+        if let Some(reports) = &mut self.reports {
+            reports.send(&self.socket, self.senders.sequence(), now);
         }
+        report.more |= self.senders.may_wait() && due == rest;
+        Ok(report)
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        self.senders
-            .iter()
-            .filter_map(|sender| sender.window.deadline())
-            .min()
+        if self.socket.has_waiting() {
+            return Some(0);
+        }
+        let report = self.reports.as_ref().map(PeerReports::deadline);
+        self.senders.deadline().into_iter().chain(report).min()
     }
 
     fn counters(&self) -> RxCounters {
-        let senders = self.senders.iter().map(|sender| sender.window.counters());
-        let all = senders.fold(self.before, sum);
-        RxCounters {
-            overrun: linux::socket::dropped(&*self.socket).map_or(0, u64::from),
+        let all = self.senders.sequence();
+        let played = self.senders.played();
+        let mut counters = RxCounters {
+            overrun: self.socket.dropped(),
+            datagrams: all.taken,
             missing: all.missing,
+            lost: self.senders.lost(),
+            belated: all.late,
             repeated: all.duplicates,
             overtaken: all.overtaken,
             reopened: all.restarts,
+            late: played.late,
+            unstamped: played.unstamped,
+            expired: played.expired,
+            behind: played.behind,
+            refused: played.refused,
+            waiting: self.senders.waiting(),
             ..self.counters
+        };
+        if let Some(reports) = &self.reports {
+            reports.measure(&mut counters);
         }
+        counters
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -227,11 +240,18 @@ impl Receive for DatagramReceive {
                 "{others} messages of other streams or buses were passed over"
             ));
         }
+        let unstamped = self.senders.played().unstamped;
+        if unstamped > 0 {
+            remarks.push(format!(
+                "{unstamped} frames had no time stamp and were handed over at once"
+            ));
+        }
+        remarks.extend(self.reports.as_ref().and_then(PeerReports::remark));
         remarks
     }
 }
 
-impl PollReceive for DatagramReceive {
+impl<S: DatagramSocket + AsRawFd> PollReceive for DatagramReceive<S> {
     fn wait(&self) -> PortWait {
         PortWait {
             fd: Some(self.socket.as_raw_fd()),

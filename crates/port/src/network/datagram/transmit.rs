@@ -1,12 +1,15 @@
 //! The transmitting half.
 
+use super::reports::{SentTotals, SharedTotals};
+use super::socket::DatagramSocket;
+use crate::network::ids::IdRange;
 use crate::network::remarks::LatestRemarks;
 use crate::network::unix_time;
 use crate::{
     Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, PortWait, Transmit,
     TransmitRefusal, TxCounters,
 };
-use frame::Nanos;
+use frame::{FrameRef, Nanos};
 use net::{DatagramWriter, NotWritten};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
@@ -35,39 +38,54 @@ impl FrameDatagram {
     }
 }
 
+/// Which frames wait for others that share their datagram.
+#[derive(Default)]
+pub(super) struct PackRules {
+    /// The time, ns.
+    pub(super) pack: Nanos,
+    /// Frames that do not wait.
+    pub(super) urgent: Vec<IdRange>,
+}
+
 /// The transmitting half. A frame that does not fit into the open datagram completes it and begins
 /// another one, so there is room for a frame as long as no complete datagram waits.
-pub(super) struct DatagramTransmit {
-    socket: Arc<UdpSocket>,
+pub(super) struct DatagramTransmit<S> {
+    socket: S,
     to: SocketAddr,
     writer: Box<dyn DatagramWriter>,
-    pack: Nanos,
+    rules: PackRules,
     epoch: Nanos,
     /// The datagram that is being written.
     open: FrameDatagram,
+    /// The open datagram while an urgent frame is written; otherwise empty.
+    aside: FrameDatagram,
     /// A complete datagram that the socket had no room for; empty if there is none.
     complete: FrameDatagram,
     counters: TxCounters,
+    totals: SharedTotals,
     remarks: LatestRemarks,
 }
 
-impl DatagramTransmit {
+impl<S: DatagramSocket> DatagramTransmit<S> {
     pub(super) fn new(
-        socket: Arc<UdpSocket>,
+        socket: S,
         to: SocketAddr,
         writer: Box<dyn DatagramWriter>,
-        pack: Nanos,
+        rules: PackRules,
+        totals: SharedTotals,
         epoch: Nanos,
     ) -> Self {
         Self {
             socket,
             to,
             writer,
-            pack,
+            rules,
             epoch,
             open: FrameDatagram::new(),
+            aside: FrameDatagram::new(),
             complete: FrameDatagram::new(),
             counters: TxCounters::default(),
+            totals,
             remarks: LatestRemarks::default(),
         }
     }
@@ -84,13 +102,21 @@ impl DatagramTransmit {
         if !self.is_blocked() {
             return;
         }
-        match self.socket.send_to(&self.complete.bytes, self.to) {
-            Ok(_) => self.counters.sent += self.complete.frames,
+        match self.socket.send(&self.complete.bytes, self.to) {
+            Ok(()) => {
+                self.counters.sent += self.complete.frames;
+                self.counters.datagrams += 1;
+                self.totals.set(SentTotals {
+                    datagrams: self.counters.datagrams,
+                    frames: self.counters.sent,
+                });
+            }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.counters.stalled += 1;
                 return;
             }
             Err(error) => {
+                self.writer.take_back();
                 self.counters.lost += self.complete.frames;
                 self.remarks
                     .push(format!("{} cannot be reached: {error}", self.to));
@@ -100,13 +126,31 @@ impl DatagramTransmit {
         self.complete.frames = 0;
     }
 
+    /// Sends an urgent frame in a datagram of its own, before those that wait for others. No
+    /// complete datagram waits.
+    fn send_alone(
+        &mut self,
+        frame: &FrameRef<'_>,
+        unix: Nanos,
+    ) -> Result<Accepted, TransmitRefusal> {
+        std::mem::swap(&mut self.open, &mut self.aside);
+        let pushed = self.writer.push(frame, unix, &mut self.open.bytes);
+        if pushed.is_ok() {
+            self.open.frames = 1;
+            self.counters.taken += 1;
+            self.finish();
+        }
+        std::mem::swap(&mut self.open, &mut self.aside);
+        pushed.map_or(Err(TransmitRefusal::Unsupported), |()| Ok(Accepted))
+    }
+
     /// Returns whether a complete datagram waits for room in the socket.
     const fn is_blocked(&self) -> bool {
         self.complete.frames > 0
     }
 
     fn is_due(&self, now: Nanos) -> bool {
-        self.pack == 0 || now >= self.open.since.saturating_add(self.pack)
+        self.rules.pack == 0 || now >= self.open.since.saturating_add(self.rules.pack)
     }
 
     fn held(&self) -> u64 {
@@ -114,7 +158,7 @@ impl DatagramTransmit {
     }
 }
 
-impl Transmit for DatagramTransmit {
+impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
     fn transmit(
         &mut self,
         now: Nanos,
@@ -129,6 +173,10 @@ impl Transmit for DatagramTransmit {
         }
         let unix = unix_time(&outgoing, now, self.epoch);
         let frame = &outgoing.frame;
+        let id = frame.id();
+        if self.rules.urgent.iter().any(|range| range.contains(id)) {
+            return self.send_alone(frame, unix);
+        }
         let mut pushed = self.writer.push(frame, unix, &mut self.open.bytes);
         if pushed == Err(NotWritten::Full) {
             self.finish();
@@ -159,7 +207,7 @@ impl Transmit for DatagramTransmit {
 
     fn deadline(&self) -> Option<Nanos> {
         let waits = self.open.frames > 0 && !self.is_blocked();
-        waits.then(|| self.open.since.saturating_add(self.pack))
+        waits.then(|| self.open.since.saturating_add(self.rules.pack))
     }
 
     fn counters(&self) -> TxCounters {
@@ -181,7 +229,7 @@ impl Transmit for DatagramTransmit {
     }
 }
 
-impl PollTransmit for DatagramTransmit {
+impl PollTransmit for DatagramTransmit<Arc<UdpSocket>> {
     fn wait(&self) -> PortWait {
         PortWait {
             fd: self.is_blocked().then(|| self.socket.as_raw_fd()),

@@ -1,12 +1,15 @@
 //! The two addresses of a tunnel over UDP: where datagrams come in, and where they go.
 
-use super::{ArrivalRules, DatagramPort};
+#[cfg(feature = "ieee1722")]
+use super::association::StreamSocket;
+use super::{ArrivalRules, DatagramPort, ReportRules};
 use crate::network::address::AddressRange;
 use crate::network::endpoint::PeerAddress;
+use crate::network::ids::IdRange;
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostics, TomlTable};
 use frame::Nanos;
-use net::{DatagramReader, DatagramWriter};
+use net::{DatagramReader, DatagramWriter, PlayOutRules};
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -27,6 +30,7 @@ impl TunnelSockets {
             return Ok(socket);
         }
         let socket = Arc::new(UdpSocket::bind(address)?);
+        socket.set_nonblocking(true)?;
         known.insert(address, Arc::downgrade(&socket));
         Ok(socket)
     }
@@ -38,6 +42,41 @@ pub(crate) fn check_tunnel(table: &TomlTable<'_>, pack: Nanos, found: &mut Diagn
         let hint = "above 1 ms little is gained";
         table.wrong("pack", "`pack` is at most 100 ms", hint, found);
     }
+}
+
+/// Reports a port that would send to itself, as far as its addresses are numbers.
+pub(crate) fn check_own(
+    table: &TomlTable<'_>,
+    listen: Option<SocketAddr>,
+    connect: Option<&PeerAddress>,
+    found: &mut Diagnostics,
+) {
+    if let Some(connect) = connect.and_then(PeerAddress::number)
+        && let Some(listen) = listen
+        && listen.port() == connect.port()
+        && (listen.ip() == connect.ip()
+            || listen.ip().is_unspecified() && connect.ip().is_loopback())
+    {
+        let hint = "write the address at which the other side listens";
+        let message = "the port would send to itself: `connect` is where it listens";
+        table.wrong("connect", message, hint, found);
+    }
+}
+
+/// The times of frames in a tunnel.
+#[derive(Default)]
+pub(crate) struct TunnelRules {
+    /// The stream of the port, if the address can have several ports with a stream each.
+    #[cfg(feature = "ieee1722")]
+    pub(crate) stream: Option<u64>,
+    /// Time for which a frame waits for others that share its datagram, ns.
+    pub(crate) pack: Nanos,
+    /// Frames that do not wait.
+    pub(crate) urgent: Vec<IdRange>,
+    /// The rules by which frames that came in wait for their time.
+    pub(crate) play_out: Option<PlayOutRules>,
+    /// Reports to the other side, which is another gateway.
+    pub(crate) reports: Option<ReportRules>,
 }
 
 /// The addresses of a tunnel.
@@ -72,7 +111,7 @@ impl TunnelAddresses {
         opener: &mut PortOpener,
         reader: Box<dyn DatagramReader>,
         writer: Box<dyn DatagramWriter>,
-        pack: Nanos,
+        rules: TunnelRules,
     ) -> Result<Halves, PortError> {
         let fail = |what: String, source: Option<io::Error>| PortError {
             port: port.to_owned(),
@@ -90,17 +129,15 @@ impl TunnelAddresses {
             );
             return Err(fail(what, None));
         };
+        #[cfg(feature = "ieee1722")]
+        let stream = rules.stream;
         let cannot = |error| fail(format!("cannot receive at {listen}"), Some(error));
-        let receiving = TunnelSockets::at(opener, listen).map_err(cannot)?;
-        let sending = Arc::clone(&receiving);
         let own_peer = || {
             addresses
                 .iter()
                 .map(|address| AddressRange::one(address.ip()))
         };
         let halves = DatagramPort {
-            receiving,
-            sending,
             to,
             reader,
             writer,
@@ -109,9 +146,18 @@ impl TunnelAddresses {
                 local_only: false,
                 own: None,
             },
-            pack,
+            pack: rules.pack,
+            urgent: rules.urgent,
+            play_out: rules.play_out,
+            reports: rules.reports,
             epoch: opener.epoch(),
         };
-        halves.halves().map_err(cannot)
+        #[cfg(feature = "ieee1722")]
+        if let Some(stream) = stream {
+            let sockets = StreamSocket::open(opener, listen, stream).map_err(cannot)?;
+            return Ok(halves.halves(sockets.0, sockets.1));
+        }
+        let socket = TunnelSockets::at(opener, listen).map_err(cannot)?;
+        Ok(halves.halves(Arc::clone(&socket), socket))
     }
 }
