@@ -167,7 +167,8 @@ pub(super) const ALL: &[PortKeys] = &[
         kind: "ieee1722",
         used: &["database", "faults", "nodes"],
         ignored: &[
-            "allow", "brief", "bus", "connect", "listen", "pack", "stream", "version",
+            "allow", "brief", "bus", "clock", "connect", "delay", "late", "listen", "max_age",
+            "pack", "queue", "reports", "stream", "urgent", "version",
         ],
     },
 ];
