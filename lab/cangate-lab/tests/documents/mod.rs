@@ -50,6 +50,10 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cargo run --release -- demo", Here),
     ("cargo xtask test", Not("it is what runs this test")),
     ("cargo build --release", Not(RELEASE)),
+    (
+        "cargo rustc --profile dist",
+        Not("`cargo xtask size` builds it, which takes minutes"),
+    ),
     ("export PATH=", Not(RELEASE)),
     (
         "cargo install",
