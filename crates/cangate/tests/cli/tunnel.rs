@@ -78,6 +78,15 @@ impl SeededRelay {
     }
 }
 
+/// Ends a relay also when the test fails, so that the failure is reported.
+struct RelayEnd<'r>(&'r SeededRelay);
+
+impl Drop for RelayEnd<'_> {
+    fn drop(&mut self) {
+        self.0.ends.store(true, SeqCst);
+    }
+}
+
 fn count(stats: &Value, port: &str, half: &str, counter: &str) -> u64 {
     row(&stats["ports"], port)[half][counter]
         .as_u64()
@@ -101,6 +110,7 @@ fn every_frame_between_two_gateways_has_one_fate() {
     let mut near = Gateway::start(&end(free_udp(), between, "from = \"in\"\nto = \"net\""));
     let far = Gateway::start(&end(there, between, "from = \"net\"\nto = \"out\""));
     std::thread::scope(|scope| {
+        let _end = RelayEnd(&fates);
         scope.spawn(|| fates.run(&relay, there));
         let all: Vec<String> = (0..1500).map(|n| format!("123#{n:08X}")).collect();
         for chunk in all.chunks(3) {
@@ -124,7 +134,6 @@ fn every_frame_between_two_gateways_has_one_fate() {
             let frames = received + count(&far, "net", "rx", "lost");
             sum(&far) == count(&near, "net", "tx", "datagrams") && frames == 1500
         });
-        fates.ends.store(true, SeqCst);
     });
     let stats = far.stats();
     let get = |counter| count(&stats, "net", "rx", counter);

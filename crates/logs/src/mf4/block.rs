@@ -9,7 +9,8 @@ pub(super) const LE: ByteOrder = ByteOrder::Little;
 /// Size in bytes of a block's header.
 pub(super) const HEADER: u64 = 24;
 
-pub(super) const CUT: LogFault = LogFault::Said("this ASAM MDF file (MF4) ends within a block: was it cut off?");
+pub(super) const CUT: LogFault =
+    LogFault::Said("this ASAM MDF file (MF4) ends within a block: was it cut off?");
 const BAD: LogFault = LogFault::Said("no block of MDF begins here");
 const OTHER: LogFault = LogFault::Said("a block of another kind than its link requires");
 

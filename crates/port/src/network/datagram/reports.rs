@@ -98,6 +98,10 @@ impl PeerReports {
         let Some(report) = PeerReport::read(datagram, self.rules.stream) else {
             return false;
         };
+        // A network, or a relay, sends it back: it is not about what the other side has sent.
+        if report.run == self.run {
+            return true;
+        }
         senders.state(from, &report, now);
         let unix = self.epoch.saturating_add(now);
         if report.echo > 0

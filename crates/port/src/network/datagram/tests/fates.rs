@@ -21,8 +21,8 @@ fn compare(seed: u64, play_out: Option<PlayOutRules>) -> RxCounters {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
     let totals = SharedTotals::default();
     let mut out = sender(near.clone(), PackRules::default(), totals.clone());
-    let mut back = receiver(near.clone(), None, Some(reports(totals)));
-    let far_reports = reports(SharedTotals::default());
+    let mut back = receiver(near.clone(), None, Some(reports(totals, 7)));
+    let far_reports = reports(SharedTotals::default(), 8);
     let mut into = receiver(far.clone(), play_out, Some(far_reports));
     let mut numbers = SeededNumbers(seed);
     let mut fates = NetworkFates::default();

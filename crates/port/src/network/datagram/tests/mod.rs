@@ -115,13 +115,13 @@ fn numbered(number: u64) -> Frame {
     Frame::classic(id, &number.to_be_bytes()).unwrap()
 }
 
-/// Reports each second.
-fn reports(totals: SharedTotals) -> PeerReports {
+/// Reports each second, of a run with this number.
+fn reports(totals: SharedTotals, run: u64) -> PeerReports {
     let rules = ReportRules {
         stream: DEFAULT_STREAM,
         every: 1000 * MS,
     };
-    PeerReports::new(rules, PEER, totals, 0, 7)
+    PeerReports::new(rules, PEER, totals, 0, run)
 }
 
 const RULES: PlayOutRules = PlayOutRules {

@@ -120,7 +120,7 @@ fn reports_show_the_other_side() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
     let totals = SharedTotals::default();
     let mut out = sender(near.clone(), PackRules::default(), totals.clone());
-    let mut back = receiver(near.clone(), None, Some(reports(totals)));
+    let mut back = receiver(near.clone(), None, Some(reports(totals, 7)));
     let rules = ReportRules {
         stream: DEFAULT_STREAM,
         every: 300 * MS,
@@ -172,4 +172,39 @@ fn reports_show_the_other_side() {
     assert_eq!((near.clock_ahead, near.clock_behind), (4999 * MS, 0));
     assert_eq!(far.clock_ahead, 0);
     assert!(far.clock_behind.abs_diff(5000 * MS) <= 3_100_000);
+}
+
+/// A report of a port's own that comes back, also before the first one of the other side, says
+/// nothing about the other side.
+#[test]
+fn a_report_that_comes_back_is_passed_over() {
+    let (near, far) = (MemorySocket::default(), MemorySocket::default());
+    let totals = SharedTotals::default();
+    let mut out = sender(near.clone(), PackRules::default(), totals.clone());
+    let mut back = receiver(near.clone(), None, Some(reports(totals, 7)));
+    let own = reports(SharedTotals::default(), 8);
+    let mut into = receiver(far.clone(), None, Some(own));
+    for step in 0..8_u64 {
+        let now = step * 1000 * MS;
+        if step < 4 {
+            let frame = numbered(step);
+            out.transmit(now, OutgoingFrame::new(frame.view(), 0))
+                .unwrap();
+            out.flush(now).unwrap();
+            // Every second one is lost.
+            let datagram = near.take().unwrap();
+            if step % 2 == 0 {
+                far.put(datagram);
+            }
+        }
+        into.receive(now, 16, &mut |_| ()).unwrap();
+        far.put(far.take().unwrap());
+        into.receive(now, 16, &mut |_| ()).unwrap();
+        back.receive(now, 16, &mut |_| ()).unwrap();
+        far.put(near.take().unwrap());
+        into.receive(now, 16, &mut |_| ()).unwrap();
+    }
+    let rx = into.counters();
+    assert_eq!((rx.datagrams, rx.missing, rx.lost), (2, 2, 2));
+    assert_eq!((rx.malformed, rx.round_trip), (0, 0));
 }
