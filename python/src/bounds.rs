@@ -138,6 +138,7 @@ fn timeout<'py>(
         (None, _) => Err("the message has no longest period".to_owned()),
         (Some(period), _) => found
             .reception_distance(place, period, timeout.losses)
+            .map(|distance| distance.longest())
             .map_err(|why| spec.map_or_else(String::new, |spec| no_bound(why, spec))),
     };
     let entry = PyDict::new(py);
