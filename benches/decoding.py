@@ -20,7 +20,9 @@ import cantools
 def processor_time(command, stdin):
     """Returns the processor time of a process, user and system, in seconds."""
     with open(stdin, "rb") as frames:
-        process = subprocess.Popen(command, stdin=frames, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, stdin=frames, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         _, status, usage = os.wait4(process.pid, 0)
     code = os.waitstatus_to_exitcode(status)
     # Status 3 of cangate: a value was left out, and reported.
@@ -68,7 +70,7 @@ def main():
             "cangate decode": own,
             "cangate decode --format csv": [*own, "--format", "csv"],
             "cangate decode --format parquet":
-                [*own, "--format", "parquet", "--output", str(Path(folder, "dataset"))],
+                [*own, "--format", "parquet", "--out", str(Path(folder, "dataset"))],
         }
         total = dict.fromkeys(ways, 0.0)
         # In turn, so that the load of the machine is the same for all.
