@@ -19,15 +19,17 @@ import cantools
 
 def processor_time(command, stdin):
     """Returns the processor time of a process, user and system, in seconds."""
-    with open(stdin, "rb") as frames:
+    with open(stdin, "rb") as frames, tempfile.TemporaryFile() as remarks:
         process = subprocess.Popen(
-            command, stdin=frames, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command, stdin=frames, stdout=subprocess.DEVNULL, stderr=remarks
         )
         _, status, usage = os.wait4(process.pid, 0)
-    code = os.waitstatus_to_exitcode(status)
-    # Status 3 of cangate: a value was left out, and reported.
-    if code not in (0, 3):
-        sys.exit(f"{' '.join(command)} ended with status {code}")
+        code = os.waitstatus_to_exitcode(status)
+        # Status 3 of cangate: a value was left out, and reported.
+        if code not in (0, 3):
+            remarks.seek(0)
+            why = remarks.read().decode(errors="replace")
+            sys.exit(f"{' '.join(command)} ended with status {code}: {why}")
     return usage.ru_utime + usage.ru_stime
 
 

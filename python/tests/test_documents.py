@@ -1,4 +1,4 @@
-"""Every code block of docs/python.md does what it says.
+"""The code blocks of docs/python.md run without an error.
 
 * Blocks of TOML or Python whose first line is a comment with a file's name are that file.
 * Other blocks of Python run in order, in one namespace.

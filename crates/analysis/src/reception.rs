@@ -84,7 +84,7 @@ impl ReceptionDistance {
         self.events.saturating_add(varies)
     }
 
-    /// Returns the distance at a receiver that gets each frame up to so many ns later, or at once.
+    /// Returns the distance at a receiver that gets each frame at once, or up to `delay` ns later.
     #[must_use]
     pub const fn delayed(self, delay: Nanos) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! The change from one table and set of ports to the next, between two batches.
 
 use crate::change::{ChangeLeftover, LayoutChange, LeavingPort, PortSlot};
-use crate::counters::PortState;
+use crate::counters::{PortState, RouteVerifications};
 use crate::engine::Engine;
 use crate::error::{EngineError, PortError};
 use crate::half::{Receive, Transmit};
@@ -44,9 +44,10 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let goes_to = |route: usize| change.route_goes_to.get(route).copied().flatten();
         let new = &mut self.setup;
         for count in &old.verifications {
-            let mut kept = new.verifications.iter_mut();
-            match goes_to(count.route).and_then(|to| kept.find(|kept| kept.route == to)) {
-                Some(kept) => kept.results = count.results,
+            let kept = goes_to(count.route)
+                .and_then(|to| RouteVerifications::of_route(&mut new.verifications, to));
+            match kept {
+                Some(results) => *results = count.results,
                 None => self.retired_verifications.add(&count.results),
             }
         }

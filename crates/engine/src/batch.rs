@@ -60,10 +60,8 @@ impl<T: Transmit> DecisionSink for DecisionBatch<'_, T> {
     }
 
     fn verified(&mut self, route: RouteId, kind: ReceptionKind) {
-        let route = route.0 as usize;
-        let place = (self.verifications).binary_search_by_key(&route, |count| count.route);
-        if let Some(count) = place.ok().and_then(|at| self.verifications.get_mut(at)) {
-            count.results.count(kind);
+        if let Some(results) = RouteVerifications::of_route(self.verifications, route.0 as usize) {
+            results.count(kind);
         }
     }
 

@@ -116,6 +116,15 @@ pub struct RouteVerifications {
     pub results: Verifications,
 }
 
+impl RouteVerifications {
+    /// Returns the results of a route in a list in the order of the routes.
+    pub(crate) fn of_route(all: &mut [Self], route: usize) -> Option<&mut Verifications> {
+        let place = all.binary_search_by_key(&route, |one| one.route);
+        let one = place.ok().and_then(|at| all.get_mut(at));
+        one.map(|one| &mut one.results)
+    }
+}
+
 /// The state of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -186,9 +195,7 @@ impl PortCount {
         self.received += other.received;
         self.reported += other.reported;
         self.fates.add(&other.fates);
-        let measured = self.rx;
         self.rx.add(&other.rx);
-        self.rx = self.rx.measured_as(&measured);
         self.copies.add(&other.copies);
         self.tx.add(&other.tx);
     }

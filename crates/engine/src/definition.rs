@@ -149,7 +149,7 @@ macro_rules! counters {
         $crate::definition::counters! {
             $(#[$meta])*
             $name {
-                $($(#[doc = $doc])+ $field $([$($serde)+])?;)+
+                $($(#[doc = $doc])+ $field $([$($serde)+])? = $definition;)+
             }
             + faults
         }
@@ -168,7 +168,7 @@ macro_rules! counters {
     (
         $(#[$meta:meta])*
         $name:ident {
-            $($(#[doc = $doc:literal])+ $field:ident $([$($serde:tt)+])?;)+
+            $($(#[doc = $doc:literal])+ $field:ident $([$($serde:tt)+])? $(= $definition:expr)?;)+
         }
         $(+ $faults:ident)?
     ) => {
@@ -191,16 +191,22 @@ macro_rules! counters {
             }
 
             /// Returns the counts since these counters were at `base`; 0 where they were higher.
+            /// Measured values stay as they are: they have no differences.
             #[must_use]
             pub const fn minus(&self, base: &Self) -> Self {
-                Self {
-                    $($field: self.$field.saturating_sub(base.$field),)+
-                    $($faults: self.$faults.minus(&base.$faults),)?
-                }
+                let mut more = *self;
+                $(if $crate::definition::is_counted(&[$($definition)?]) {
+                    more.$field = self.$field.saturating_sub(base.$field);
+                })+
+                $(more.$faults = self.$faults.minus(&base.$faults);)?
+                more
             }
 
+            /// Adds the counts of others. Measured values stay as they are: they have no sums.
             pub(crate) const fn add(&mut self, other: &Self) {
-                $(self.$field += other.$field;)+
+                $(if $crate::definition::is_counted(&[$($definition)?]) {
+                    self.$field += other.$field;
+                })+
                 $(self.$faults.add(&other.$faults);)?
             }
         }
@@ -208,6 +214,12 @@ macro_rules! counters {
 }
 
 pub(crate) use counters;
+
+/// Returns whether a field with this definition is a number of events: differences and sums of it
+/// have a meaning. A field without a definition is one.
+pub(crate) const fn is_counted(definition: &[CounterDefinition]) -> bool {
+    !matches!(definition, [one] if matches!(one.role, CounterRole::Measured))
+}
 
 /// Returns whether the number is left out of JSON.
 #[allow(

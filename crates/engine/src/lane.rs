@@ -191,7 +191,6 @@ pub(crate) fn count_port<R: Receive, T: Transmit>(
     rx: &CountedReceiver<R>,
     tx: &CountedTransmitter<T>,
 ) -> PortCount {
-    let received = rx.half.counters();
     let mut count = PortCount {
         state: match rx.state {
             PortState::Up if !rx.half.is_up() => PortState::Down,
@@ -200,7 +199,7 @@ pub(crate) fn count_port<R: Receive, T: Transmit>(
         received: rx.received,
         reported: rx.reported,
         fates: rx.fates,
-        rx: received.minus(&rx.base).measured_as(&received),
+        rx: rx.half.counters().minus(&rx.base),
         copies: tx.copies,
         tx: tx.counters(),
     };

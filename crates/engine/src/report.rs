@@ -222,17 +222,6 @@ counters! {
     }
 }
 
-impl RxCounters {
-    /// Returns these counters with the measured values of others: such values have no sums and no
-    /// differences.
-    pub(crate) const fn measured_as(mut self, other: &Self) -> Self {
-        self.round_trip = other.round_trip;
-        self.clock_ahead = other.clock_ahead;
-        self.clock_behind = other.clock_behind;
-        self
-    }
-}
-
 impl TxCounters {
     /// Returns the balance of a port, for people: `taken = sent + lost + …`.
     #[must_use]

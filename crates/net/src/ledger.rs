@@ -99,7 +99,7 @@ impl FrameLedger {
     /// Takes a statement: the sender's run has sent `frames` in the datagrams before `place`.
     pub fn state(&mut self, run: u64, place: u64, frames: u64) {
         let is_known = place + (KNOWN as u64) > self.newest;
-        // A statement that was overtaken by a later one says nothing new.
+        // A later statement includes one that it has overtaken.
         if !self.is_of(run) || !is_known || place <= self.stated {
             return;
         }

@@ -80,6 +80,15 @@ impl CompiledRoute {
     }
 }
 
+/// A frame that a route has taken.
+#[derive(Clone, Copy)]
+struct TakenFrame<'a> {
+    route: &'a CompiledRoute,
+    id: RouteId,
+    arrival: FrameArrival,
+    frame: FrameRef<'a>,
+}
+
 /// A routing table: compiled, immutable, shared between threads.
 ///
 /// Matching costs one look-up for each *different* mask among the ID filters of the port where the
@@ -364,7 +373,13 @@ impl RoutingTable {
         }
         let id = RouteId(at);
         sink.taken(id);
-        if let Err(why) = self.send(route, id, work, arrival, frame, sink) {
+        let taken = TakenFrame {
+            route,
+            id,
+            arrival,
+            frame,
+        };
+        if let Err(why) = self.send(taken, work, sink) {
             sink.stopped(id, why);
         }
         !(self.first || route.is(CompiledRoute::DROP))
@@ -407,16 +422,13 @@ impl RoutingTable {
     #[inline]
     fn send(
         &self,
-        route: &CompiledRoute,
-        id: RouteId,
+        taken: TakenFrame<'_>,
         work: &mut RouteWork<'_>,
-        arrival: FrameArrival,
-        frame: FrameRef<'_>,
         sink: &mut impl DecisionSink,
     ) -> Result<(), StopReason> {
-        match route.is(CompiledRoute::PROTECTED) {
-            false => self.send_with::<false>(route, id, work, arrival, frame, sink),
-            true => self.send_protected(route, id, work, arrival, frame, sink),
+        match taken.route.is(CompiledRoute::PROTECTED) {
+            false => self.send_with::<false>(taken, work, sink),
+            true => self.send_protected(taken, work, sink),
         }
     }
 
@@ -425,26 +437,26 @@ impl RoutingTable {
     #[inline(never)]
     fn send_protected(
         &self,
-        route: &CompiledRoute,
-        id: RouteId,
+        taken: TakenFrame<'_>,
         work: &mut RouteWork<'_>,
-        arrival: FrameArrival,
-        frame: FrameRef<'_>,
         sink: &mut impl DecisionSink,
     ) -> Result<(), StopReason> {
-        self.send_with::<true>(route, id, work, arrival, frame, sink)
+        self.send_with::<true>(taken, work, sink)
     }
 
     #[inline]
     fn send_with<const PROTECTED: bool>(
         &self,
-        route: &CompiledRoute,
-        id: RouteId,
+        taken: TakenFrame<'_>,
         work: &mut RouteWork<'_>,
-        arrival: FrameArrival,
-        frame: FrameRef<'_>,
         sink: &mut impl DecisionSink,
     ) -> Result<(), StopReason> {
+        let TakenFrame {
+            route,
+            id,
+            arrival,
+            frame,
+        } = taken;
         if route.is(CompiledRoute::DROP) {
             return Err(StopReason::DropRule);
         }

@@ -30,7 +30,7 @@ impl Default for SignalRoom {
 }
 
 impl SignalRoom {
-    /// Takes the room of so many messages and signals, and of so many bytes of texts.
+    /// Takes the room of `signals` messages and signals, and of `texts` bytes of texts.
     ///
     /// # Errors
     /// The limit that they exceed. Later calls with anything to take fail, too.

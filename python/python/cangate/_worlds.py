@@ -77,7 +77,7 @@ def open_world(
 
 
 def _gateway_key(gateway: Any) -> str:
-    """Return what tells gateways apart: the text, or the path."""
+    """Return the key of a gateway: its text, or its path."""
     if isinstance(gateway, str) and "\n" in gateway:
         return gateway
     return str(os.path.realpath(os.fspath(gateway)))

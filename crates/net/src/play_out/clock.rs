@@ -124,8 +124,8 @@ mod tests {
         assert_eq!(offsets, [9, 9, 7, 7]);
     }
 
-    /// Two clocks that drift apart by 100 ppm: the offset follows within half a microsecond and
-    /// what the window needs.
+    /// Two clocks that drift apart by 100 ppm: the offset follows within half a microsecond, and
+    /// within the drift over the window.
     #[test]
     fn a_drift_is_followed_without_steps() {
         for sign in [-1, 1] {

@@ -24,7 +24,7 @@ pub enum StampClock {
     Common(Nanos),
 }
 
-/// What becomes of a frame that arrives after its time.
+/// The treatment of a frame that arrives after its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LateRule {
     /// It is handed on at once.
@@ -85,7 +85,7 @@ impl PlayOutCounters {
     }
 }
 
-/// What to do with a frame that has come.
+/// The next step of a frame that has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PlayOutStep {
     /// Hand it on now.

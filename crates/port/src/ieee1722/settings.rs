@@ -85,8 +85,8 @@ config::settings! {
         /// With `delay`: number of frames that wait for their time. A full queue refuses new ones,
         /// and counts them as *no room*.
         queue: u32 = 4096 => crate::queue(), not "queue_length" "buffer";
-        /// The other side is a gateway with this key, too: the time between two reports, in which
-        /// each tells the other one what it sent and took, and its clock.
+        /// The other side is a gateway with this key, too: the time between two reports, which
+        /// have the sums of frames sent and taken, and the clock.
         reports: Option<Nanos> = None => duration(), value "duration, `\"100ms\"` to `\"60s\"`",
             default "none", not "report" "echo" "keepalive" "heartbeat";
     }

@@ -151,8 +151,8 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         });
     }
 
-    /// Takes room for so many signals or PDUs, and for so many bytes of texts. Returns whether the
-    /// file has so much; the first time that it has not, this adds a warning.
+    /// Takes room for `count` signals or PDUs, and for `texts` bytes of texts. Returns whether that
+    /// is within the limits of a file; the first time that it is not, this adds a warning.
     fn has_room(&mut self, element: Node<'_, '_>, count: usize, texts: usize) -> bool {
         let taken = self.room.take(count, texts);
         if let (Err(problem), false) = (&taken, self.is_full) {

@@ -264,7 +264,7 @@ impl<'a> SymReader<'a> {
         })
     }
 
-    /// Returns the message of these symbols, which is to have so many IDs.
+    /// Returns the message of these symbols; `ids` is the number of its IDs.
     fn read_message(
         &mut self,
         mut message: MessageDefinition,

@@ -197,7 +197,7 @@ impl<'a> SignalDraft<'a> {
 }
 
 impl SymReader<'_> {
-    /// Adds the signals of a message's symbols; the file will have so many copies of the message.
+    /// Adds the signals of a message's symbols; `copies` is the number of messages with them.
     /// Signals that no payload can contain are left out, with a warning.
     ///
     /// # Errors

@@ -41,7 +41,7 @@ impl SenderPlaces {
     }
 
     /// Returns the machine of a sender. The system lets a socket have only addresses of this
-    /// machine. Another refusal says nothing about the address, and the next datagram asks again.
+    /// machine. Another refusal leaves the place unknown, and the next datagram asks again.
     pub(super) fn find(&mut self, sender: SocketAddr) -> SenderPlace {
         let mut address = sender;
         address.set_port(0);

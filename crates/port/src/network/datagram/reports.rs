@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Number of the latest round trips, of which the shortest one shows the other clock.
 const KEPT_TRIPS: usize = 10;
 
-/// What the transmitting half has sent.
+/// The sums of the transmitting half.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SentTotals {
     pub(super) datagrams: u64,

@@ -5,7 +5,7 @@ use super::*;
 /// The frames and datagrams by what the network did with them.
 #[derive(Default)]
 struct NetworkFates {
-    /// Copies that arrived beside the first one.
+    /// Second copies that arrived.
     copies: u64,
     lost_datagrams: u64,
     lost_frames: u64,

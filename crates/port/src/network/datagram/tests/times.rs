@@ -174,8 +174,8 @@ fn reports_show_the_other_side() {
     assert!(far.clock_behind.abs_diff(5000 * MS) <= 3_100_000);
 }
 
-/// A report of a port's own that comes back, also before the first one of the other side, says
-/// nothing about the other side.
+/// A report of a port's own that comes back has no effect, also before the first one of the other
+/// side.
 #[test]
 fn a_report_that_comes_back_is_passed_over() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
