@@ -190,8 +190,8 @@ impl PythonStep {
     }
 }
 
-/// Adds the result in a line of pytest: a skipped test with its reason, or the closing line, such as
-/// `1 failed, 170 passed, 2 skipped in 3.10s`.
+/// Adds the result in a line of pytest: a skipped test with its reason, or the closing line, such
+/// as `1 failed, 170 passed, 2 skipped in 3.10s`.
 fn read_result(line: &str, tally: &mut TestTally) {
     if let Some(rest) = line.strip_prefix("SKIPPED [") {
         let (count, what) = rest.split_once("] ").unwrap_or(("1", rest));

@@ -357,3 +357,35 @@ fn frames_that_do_not_wait() {
     }
     assert_eq!(play_out.counters().late, 0);
 }
+
+/// One stamp far ahead moves no clock, and its frame is handed on after the delay; a clock that was
+/// set is followed after a second.
+#[test]
+fn a_stamp_far_ahead_disturbs_no_other_frame() {
+    let mut play_out = PlayOut::new(RULES);
+    let ahead = |n: u64| match n {
+        5000 => 5000 * MS,
+        10_000.. => 7000 * MS,
+        _ => 0,
+    };
+    let sent: Vec<SentFrame> = (0..20_000_u64)
+        .map(|n| SentFrame {
+            id: n as u32 % 7,
+            stamp: EPOCH + n * MS + ahead(n),
+            arrival: Some(n * MS),
+        })
+        .collect();
+    let passed = play(&mut play_out, &sent);
+    let delay = RULES.delay.unwrap();
+    let wrong = passed
+        .iter()
+        .filter(|(n, at)| **at != **n as u64 * MS + delay);
+    let wrong: Vec<usize> = wrong.map(|(n, _)| *n).collect();
+    // Those that waited when the clock was followed are handed on at once.
+    assert!(
+        wrong.iter().all(|n| (10_980..11_000).contains(n)),
+        "{wrong:?}"
+    );
+    let counters = play_out.counters();
+    assert_eq!((counters.passed, counters.late), (20_000, delay / MS));
+}

@@ -254,11 +254,13 @@ impl<'a> DatabasesByName<'a> {
     }
 }
 
-/// A resource that only one port can have.
+/// A resource that only one port can have, or several ports that have different parts of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExclusiveResource {
     /// Its name in messages.
     pub name: String,
+    /// The part that the port has; `None` for the whole resource.
+    pub part: Option<String>,
     /// The cure if two ports have it.
     pub hint: &'static str,
 }
@@ -269,7 +271,27 @@ impl ExclusiveResource {
     pub fn new(name: impl Into<String>, hint: &'static str) -> Self {
         Self {
             name: name.into(),
+            part: None,
             hint,
+        }
+    }
+
+    /// Returns the same for a port that has only this part.
+    #[must_use]
+    pub fn only(mut self, part: impl Into<String>) -> Self {
+        self.part = Some(part.into());
+        self
+    }
+
+    /// Returns the name of what two ports both need; `None` if they can have their resources at the
+    /// same time.
+    #[must_use]
+    pub fn conflict(&self, other: &Self) -> Option<String> {
+        let name = (self.name == other.name).then_some(&self.name)?;
+        match (&self.part, &other.part) {
+            (Some(part), Some(same)) if part == same => Some(format!("{part} at {name}")),
+            (Some(_), Some(_)) => None,
+            _ => Some(name.clone()),
         }
     }
 }

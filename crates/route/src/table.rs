@@ -379,7 +379,11 @@ impl RoutingTable {
             arrival,
             frame,
         };
-        if let Err(why) = self.send(taken, work, sink) {
+        let sent = match route.is(CompiledRoute::PROTECTED) {
+            false => self.send::<false>(taken, work, sink),
+            true => self.send_protected(taken, work, sink),
+        };
+        if let Err(why) = sent {
             sink.stopped(id, why);
         }
         !(self.first || route.is(CompiledRoute::DROP))
@@ -418,20 +422,6 @@ impl RoutingTable {
         Some((at, self.protections.get(at)?))
     }
 
-    /// Sends a frame that the route took, or returns the reason why it was stopped.
-    #[inline]
-    fn send(
-        &self,
-        taken: TakenFrame<'_>,
-        work: &mut RouteWork<'_>,
-        sink: &mut impl DecisionSink,
-    ) -> Result<(), StopReason> {
-        match taken.route.is(CompiledRoute::PROTECTED) {
-            false => self.send_with::<false>(taken, work, sink),
-            true => self.send_protected(taken, work, sink),
-        }
-    }
-
     /// Sends a frame as [`Self::send`] does, by a route with an end-to-end protection. It is not
     /// inlined: few routes have one, and its code would take registers from all others.
     #[inline(never)]
@@ -441,11 +431,13 @@ impl RoutingTable {
         work: &mut RouteWork<'_>,
         sink: &mut impl DecisionSink,
     ) -> Result<(), StopReason> {
-        self.send_with::<true>(taken, work, sink)
+        self.send::<true>(taken, work, sink)
     }
 
+    /// Sends a frame that the route took, or returns the reason why it was stopped. `PROTECTED`:
+    /// the route has an end-to-end protection.
     #[inline]
-    fn send_with<const PROTECTED: bool>(
+    fn send<const PROTECTED: bool>(
         &self,
         taken: TakenFrame<'_>,
         work: &mut RouteWork<'_>,

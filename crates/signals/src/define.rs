@@ -18,8 +18,8 @@ pub(crate) fn one_line(text: &str) -> String {
     shown.collect()
 }
 
-/// Returns a time in ns; `unit` is the length of its unit in ns. `None` unless it is above 0, and at
-/// most 11 days.
+/// Returns a time in ns; `unit` is the length of its unit in ns. `None` unless it is above 0, and
+/// at most 11 days.
 pub(crate) fn nanos(time: f64, unit: f64) -> Option<Nanos> {
     let ns = time * unit;
     let is_time = (0.5..=LONGEST).contains(&ns);

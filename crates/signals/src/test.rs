@@ -15,8 +15,8 @@ pub enum BitMeaning {
 }
 
 impl BitMeaning {
-    /// Returns the lowest and the highest number of a field with up to 64 bits; those of a float count
-    /// as a number without sign.
+    /// Returns the lowest and the highest number of a field with up to 64 bits; those of a float
+    /// count as a number without sign.
     #[must_use]
     pub const fn raw_limits(self, bits: u32) -> (i128, i128) {
         let span = 1_i128 << bits;

@@ -1,7 +1,7 @@
 //! Conflicts between ports that use the same interface, the same other resource, or the same file.
 
 use config::{Diagnostic, Diagnostics};
-use port::{FileOrStream, PlacedPort, PortKinds, PortSpec};
+use port::{ExclusiveResource, FileOrStream, PlacedPort, PortKinds, PortSpec};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) fn check(
         let ports: Vec<PlacedPort<'_>> = of_kind.collect();
         kind.check(&ports, found);
     }
-    let mut taken: HashMap<String, &str> = HashMap::new();
+    let mut taken: HashMap<String, Vec<(ExclusiveResource, &str)>> = HashMap::new();
     let mut written: HashMap<&FileOrStream, &str> = HashMap::new();
     let mut stdin: Option<&str> = None;
     for (port, span) in ports.iter().zip(spans) {
@@ -32,11 +32,16 @@ pub(super) fn check(
             found.push(Diagnostic::error(span.clone(), message).hint(hint));
         };
         let name = port.name.as_str();
-        if let Some(resource) = port.settings.exclusive()
-            && let Some(other) = taken.insert(resource.name.clone(), name)
-        {
-            let message = format!("ports `{other}` and `{name}` both use {}", resource.name);
-            clash(message, resource.hint);
+        if let Some(resource) = port.settings.exclusive() {
+            let others = taken.entry(resource.name.clone()).or_default();
+            let mut conflicts = others.iter().rev().filter_map(|(of_other, other)| {
+                let what = resource.conflict(of_other)?;
+                Some(format!("ports `{other}` and `{name}` both use {what}"))
+            });
+            if let Some(message) = conflicts.next() {
+                clash(message, resource.hint);
+            }
+            others.push((resource, name));
         }
         let writes = port.settings.writes();
         if let Some(stream) = writes

@@ -169,6 +169,25 @@ fn ports_agree_on_what_they_share() {
     );
     let can = "kind = 'socketcan'\ninterface = 'can0'";
     assert_eq!(two(can, can), ["ports `a` and `b` both use interface can0"]);
+    let tunnel = |kind: &str, more: &str| {
+        let addresses = "listen = '127.0.0.1:4000'\nconnect = '192.0.2.1:5000'";
+        format!("kind = '{kind}'\n{addresses}\n{more}")
+    };
+    let stream = |id: &str| tunnel("ieee1722", &format!("stream = 'AABBCCDDEEFF{id}'"));
+    assert_eq!(two(&stream("0001"), &stream("0002")), [""; 0]);
+    // The other one's reports.
+    for same in ["0001", "8001"] {
+        assert_eq!(
+            two(&stream("0001"), &stream(same)),
+            ["ports `a` and `b` both use stream AABBCCDDEEFF0001 at UDP address 127.0.0.1:4000"]
+        );
+    }
+    for (a, b) in [("ieee1722", "cannelloni"), ("cannelloni", "ieee1722")] {
+        assert_eq!(
+            two(&tunnel(a, ""), &tunnel(b, "")),
+            ["ports `a` and `b` both use UDP address 127.0.0.1:4000"]
+        );
+    }
     let log = "kind = 'log'\nwrite = 'x'";
     assert_eq!(two(log, log), ["ports `a` and `b` write one log"]);
     let log = "kind = 'log'\nread = '-'";

@@ -20,7 +20,7 @@ mod writer;
 
 pub use message::MessageVersion;
 pub use reader::{AcfReader, stream_of};
-pub use report::{PeerReport, REPORT_LENGTH};
+pub use report::{PeerReport, REPORT_BIT, REPORT_LENGTH};
 pub use writer::AcfWriter;
 
 /// The stream ID of Open1722's programs.

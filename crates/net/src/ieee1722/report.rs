@@ -18,7 +18,7 @@ pub const REPORT_LENGTH: usize = ENCAPSULATION + NTSCF_HEADER + MESSAGE;
 const LAYOUT: [u8; 2] = [b'c', 1];
 
 /// The bit of a stream's ID that distinguishes its reports from its frames.
-pub(super) const REPORT_BIT: u64 = 0x8000;
+pub const REPORT_BIT: u64 = 0x8000;
 
 /// A report about one stream in one direction, and the answer to a report of the other side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -60,6 +60,11 @@ impl TransitClock {
         self.offset
     }
 
+    /// Returns whether the offset follows each frame at once: in the first second.
+    pub(super) const fn is_new(&self, now: Nanos) -> bool {
+        self.offset.is_none() || now.saturating_sub(self.began) < PART
+    }
+
     /// The sender began anew, perhaps with another clock.
     pub(super) fn restart(&mut self, now: Nanos) {
         if self.offset.is_some() {
@@ -96,8 +101,7 @@ impl TransitClock {
         let change = target - offset;
         let elapsed = now.saturating_sub(self.followed).min(LONGEST_STEP);
         let most = i128::from(elapsed / SLEW);
-        let is_new = now.saturating_sub(self.began) < PART;
-        let change = if is_new || change.abs() > self.step {
+        let change = if self.is_new(now) || change.abs() > self.step {
             change
         } else {
             change.clamp(-most, most)

@@ -14,6 +14,9 @@ use waiting::WaitingFrames;
 /// A stamp that is further ahead of the clock than this is taken as the time of arrival, ns.
 const FARTHEST_AHEAD: i128 = 1_000_000_000;
 
+/// Time after which such stamps are those of a sender whose clock was set, ns.
+const CLOCK_SET: Nanos = 1_000_000_000;
+
 /// The clock of the stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StampClock {
@@ -99,7 +102,7 @@ pub enum PlayOutStep {
 /// The frames of one sender on their way from the network to the gateway.
 ///
 /// Every frame that comes has one fate: `taken = passed + expired + behind + refused + waiting`.
-/// Frames of one ID are handed on in the order of the sender, always.
+/// With a delay, frames of one ID that have stamps are handed on in the order of the sender.
 #[derive(Clone, Debug)]
 pub struct PlayOut {
     rules: PlayOutRules,
@@ -108,6 +111,8 @@ pub struct PlayOut {
     newest: NewestFrames,
     /// The last time at which no frame was due.
     idle: Nanos,
+    /// Since this time, all stamps are too far ahead.
+    ahead_since: Option<Nanos>,
     counters: PlayOutCounters,
 }
 
@@ -122,6 +127,7 @@ impl PlayOut {
             waiting: WaitingFrames::new(rules.frames),
             newest: NewestFrames::default(),
             idle: 0,
+            ahead_since: None,
             counters: PlayOutCounters::default(),
         }
     }
@@ -129,6 +135,8 @@ impl PlayOut {
     /// Records that the sender has begun anew: its clock may be another one.
     pub fn restart(&mut self, now: Nanos) {
         self.clock.restart(now);
+        // A stamp that is far ahead is that of another clock.
+        self.ahead_since = Some(now.saturating_sub(CLOCK_SET));
     }
 
     /// Returns the number of frames that wait.
@@ -164,16 +172,7 @@ impl PlayOut {
             self.counters.passed += 1;
             return PlayOutStep::Pass;
         };
-        if self.rules.clock == StampClock::Own {
-            let transit = i128::from(now) - i128::from(stamp);
-            self.clock.observe(transit, now);
-        }
-        // The stamp of a frame that leaves the sender now.
-        let present = i128::from(now) - self.offset();
-        let stamp = match i128::from(stamp) - present > FARTHEST_AHEAD {
-            true => present.clamp(0, u64::MAX.into()) as u64,
-            false => stamp,
-        };
+        let stamp = self.plausible(stamp, now);
         let overdue = i128::from(now) - self.due(stamp);
         if self.is_expired(overdue, overdue > 0) {
             self.counters.expired += 1;
@@ -190,6 +189,28 @@ impl PlayOut {
             self.counters.refused += 1;
             PlayOutStep::LeaveOut
         }
+    }
+
+    /// Follows the sender's clock; returns the stamp, or that of a frame that leaves the sender now
+    /// if it is too far ahead.
+    fn plausible(&mut self, stamp: Nanos, now: Nanos) -> Nanos {
+        let is_own = self.rules.clock == StampClock::Own;
+        let present = i128::from(now) - self.offset();
+        // In the first second, frames of a backlog show the clock one by one.
+        let is_known = !is_own || !self.clock.is_new(now);
+        if is_known && i128::from(stamp) - present > FARTHEST_AHEAD {
+            let since = *self.ahead_since.get_or_insert(now);
+            // One wrong stamp must not move the clock: each good frame would look old.
+            if !is_own || now.saturating_sub(since) < CLOCK_SET {
+                return present.clamp(0, u64::MAX.into()) as u64;
+            }
+        }
+        self.ahead_since = None;
+        if is_own {
+            let transit = i128::from(now) - i128::from(stamp);
+            self.clock.observe(transit, now);
+        }
+        stamp
     }
 
     fn is_expired(&self, overdue: i128, late: bool) -> bool {

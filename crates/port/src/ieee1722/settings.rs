@@ -9,11 +9,10 @@ use crate::network::datagram::{
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::ids::{IdRange, id_ranges};
 use crate::{Halves, PortError, PortOpener};
-use config::read::ReadKey;
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos};
 use net::LateRule;
-use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PORT};
+use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PORT, REPORT_BIT};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -69,11 +68,11 @@ config::settings! {
         /// Frames that come in are handed on this time after their time stamps, so that they have
         /// the gaps again with which they were sent: see [Between two
         /// gateways](#between-two-gateways).
-        delay: Option<Nanos> = None => duration(), value "duration, up to `\"10s\"`",
+        delay: Option<Nanos> = None => read::duration(), value "duration, up to `\"10s\"`",
             default "none", not "play_out" "playout" "jitter_buffer" "presentation_time" "latency";
         /// A frame that is older than this when it comes in is dropped and counted as *expired on
         /// the network*; with `delay`, this long after its time.
-        max_age: Option<Nanos> = None => duration(), value "duration",
+        max_age: Option<Nanos> = None => read::duration(), value "duration",
             default "none", not "ttl" "lifetime" "expiry";
         /// With `delay`: what happens to a frame that comes in after its time. It is handed on at
         /// once, or it is dropped and counted as *expired on the network*.
@@ -87,7 +86,7 @@ config::settings! {
         queue: u32 = 4096 => crate::queue(), not "queue_length" "buffer";
         /// The other side is a gateway with this key, too: the time between two reports, which
         /// have the sums of frames sent and taken, and the clock.
-        reports: Option<Nanos> = None => duration(), value "duration, `\"100ms\"` to `\"60s\"`",
+        reports: Option<Nanos> = None => read::duration(), value "duration, `\"100ms\"` to `\"60s\"`",
             default "none", not "report" "echo" "keepalive" "heartbeat";
     }
 }
@@ -100,14 +99,6 @@ fn version(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<MessageVers
     let number = value.integer(1..=2, found)?.value;
     let known = VERSIONS.iter().find(|(known, _)| *known == number);
     known.map(|(_, version)| *version)
-}
-
-/// Returns the type of a key with a time, or without.
-fn duration<'t>() -> impl ReadKey<'t, Value = Option<Nanos>> {
-    read::by(
-        || ValueShape::Duration,
-        |value: &TomlValue<'t>, found: &mut Diagnostics| Some(Some(value.duration(found)?.value)),
-    )
 }
 
 /// Reads the ID of a stream.
@@ -200,9 +191,9 @@ impl PortSettings for AvtpSettings {
 
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let listen = self.addresses.listen?;
-        let hint = "each port of the same address has a `stream` of its own";
-        let name = format!("stream {:016X} at UDP address {listen}", self.stream);
-        Some(ExclusiveResource::new(name, hint))
+        let hint = "each port of the same address has a `stream` of its own; the bit 8000 of its ID is for reports";
+        let resource = ExclusiveResource::new(format!("UDP address {listen}"), hint);
+        Some(resource.only(format!("stream {:016X}", self.stream & !REPORT_BIT)))
     }
 
     fn describe(&self) -> String {

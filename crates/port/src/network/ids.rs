@@ -60,7 +60,9 @@ pub(crate) fn id_ranges<'t>() -> impl ReadKey<'t, Value = Vec<IdRange>> {
     by(shape, |value: &TomlValue<'t>, found: &mut Diagnostics| {
         let mut ranges = Vec::new();
         for one in value.one_or_list() {
-            let text = one.string(found)?.value;
+            let Some(text) = one.string(found).map(|text| text.value) else {
+                continue;
+            };
             match IdRange::parse(text) {
                 Some(range) => ranges.push(range),
                 None => {

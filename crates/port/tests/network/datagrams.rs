@@ -352,6 +352,30 @@ fn two_streams_share_an_address() {
     far_two.until(400 * MS, |port| port.received.len() == 201);
 }
 
+/// Datagrams that a port has read for another one are not lost, and keep no worker busy, when it is
+/// closed.
+#[test]
+fn what_a_closed_port_has_read_is_taken() {
+    let [a, b] = [free_udp(), free_udp()];
+    let stream = |name: u64, listen: SocketAddr, connect: SocketAddr| {
+        format!(
+            "[ports.p]\nkind = 'ieee1722'\nlisten = '{listen}'\nconnect = '{connect}'\nstream = '{name:016X}'"
+        )
+    };
+    let tables = [(2, a, b), (1, b, a), (2, b, a)].map(|(n, a, b)| stream(n, a, b));
+    let [mut two, mut far_one, mut far_two] =
+        TestPort::open_all(tables.each_ref().map(String::as_str));
+    for number in 0..100 {
+        assert!(two.send(&numbered(number), number * MS));
+        two.flush(number * MS);
+    }
+    let deadline = |port: &TestPort| port.deadline() == Some(0);
+    far_one.until(100 * MS, |_| deadline(&far_two));
+    drop(far_one);
+    far_two.until(100 * MS, |port| port.received.len() == 100);
+    assert!(!deadline(&far_two));
+}
+
 fn until_remark(port: &mut TestPort, words: &str) {
     port.until(400 * MS, |port| port.remarks().contains(words));
 }

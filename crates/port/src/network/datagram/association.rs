@@ -1,5 +1,6 @@
 //! Several streams at one UDP address: a port each.
 
+use super::bound::socket_at;
 use super::socket::DatagramSocket;
 use crate::PortOpener;
 use net::ieee1722::stream_of;
@@ -25,7 +26,7 @@ struct StreamInbox {
 
 /// The socket of an address, and the ports that share it.
 struct Association {
-    socket: UdpSocket,
+    socket: Arc<UdpSocket>,
     inboxes: Mutex<Vec<StreamInbox>>,
 }
 
@@ -35,8 +36,7 @@ impl Association {
     }
 }
 
-/// The associations of a gateway: a port whose settings changed at a reload takes the socket of the
-/// one that it replaces.
+/// The associations of a gateway, by their addresses.
 #[derive(Default)]
 struct Associations {
     known: HashMap<SocketAddr, Weak<Association>>,
@@ -63,22 +63,18 @@ impl StreamSocket {
         address: SocketAddr,
         stream: u64,
     ) -> io::Result<(Self, Arc<UdpSocket>)> {
+        let socket = socket_at(opener, address)?;
         let all = opener.shared(Associations::default);
         let known = all.known.get(&address).and_then(Weak::upgrade);
-        let association = match known {
-            Some(association) => association,
-            None => {
-                let socket = UdpSocket::bind(address)?;
-                socket.set_nonblocking(true)?;
-                let association = Arc::new(Association {
-                    socket,
-                    inboxes: Mutex::default(),
-                });
-                all.known.insert(address, Arc::downgrade(&association));
-                association
-            }
-        };
-        let sending = Arc::new(association.socket.try_clone()?);
+        let association = known.unwrap_or_else(|| {
+            let association = Arc::new(Association {
+                socket,
+                inboxes: Mutex::default(),
+            });
+            all.known.insert(address, Arc::downgrade(&association));
+            association
+        });
+        let sending = Arc::clone(&association.socket);
         let own = association.socket.try_clone()?;
         all.ports += 1;
         let port = all.ports;
@@ -116,9 +112,7 @@ impl AsRawFd for StreamSocket {
 impl DatagramSocket for StreamSocket {
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let mut inboxes = self.association.inboxes();
-        if inboxes.len() == 1 {
-            return self.own.recv_from(buffer);
-        }
+        // First those that another port has read, also if that port is gone.
         let own = inboxes.iter_mut().find(|inbox| inbox.port == self.port);
         if let Some((datagram, from)) = own.and_then(|own| own.datagrams.pop_front()) {
             let len = datagram.len().min(buffer.len());

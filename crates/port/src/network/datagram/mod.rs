@@ -2,6 +2,8 @@
 
 #[cfg(feature = "ieee1722")]
 mod association;
+#[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
+mod bound;
 mod place;
 mod receive;
 mod reports;

@@ -192,7 +192,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
         let due = self.senders.pass_due(rest, now, &mut pass);
         report.frames += due;
         if let Some(reports) = &mut self.reports {
-            reports.send(&self.socket, self.senders.sequence(), now);
+            reports.send(&self.socket, &self.senders, now);
         }
         report.more |= self.senders.may_wait() && due == rest;
         Ok(report)

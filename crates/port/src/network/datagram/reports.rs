@@ -4,7 +4,6 @@ use super::senders::Senders;
 use super::socket::DatagramSocket;
 use crate::RxCounters;
 use frame::Nanos;
-use net::SequenceCounters;
 use net::ieee1722::PeerReport;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -122,17 +121,13 @@ impl PeerReports {
     }
 
     /// Sends a report if it is time.
-    pub(super) fn send(
-        &mut self,
-        socket: &impl DatagramSocket,
-        sequence: SequenceCounters,
-        now: Nanos,
-    ) {
+    pub(super) fn send(&mut self, socket: &impl DatagramSocket, senders: &Senders, now: Nanos) {
         if now < self.next {
             return;
         }
         self.next = now.saturating_add(self.rules.every);
         let totals = self.totals.get();
+        let sequence = senders.sequence();
         let (echo, held) = self.latest.map_or((0, 0), |(report, came)| {
             (report.sent_at, now.saturating_sub(came))
         });

@@ -60,8 +60,8 @@ impl Senders {
         let index = self.index(from);
         let sender = &mut self.all[index];
         sender.last = now;
+        let is_first = sender.window.counters().taken == 0;
         let arrival = sender.window.arrive(number, datagram, now);
-        let is_first = sender.window.counters().taken == 1;
         if (is_first || arrival == Arrival::Restart)
             && let Some(ledger) = &mut sender.ledger
         {
@@ -84,7 +84,8 @@ impl Senders {
             let mut gone = self.all.swap_remove(oldest.unwrap_or(0));
             gone.window.settle(Nanos::MAX);
             self.before = self.before.plus(gone.window.counters());
-            self.lost_before += gone.ledger.map_or(0, |ledger| ledger.lost());
+            let lost = gone.ledger.map_or(0, |ledger| ledger.lost());
+            self.lost_before = self.lost_before.saturating_add(lost);
             if let Some(play_out) = gone.play_out {
                 let mut counters = play_out.counters();
                 counters.refused += play_out.waiting();
@@ -187,7 +188,9 @@ impl Senders {
     /// Returns the number of frames in missing datagrams, as far as reports show.
     pub(super) fn lost(&self) -> u64 {
         let all = self.all.iter().filter_map(|one| one.ledger.as_ref());
-        self.lost_before + all.map(FrameLedger::lost).sum::<u64>()
+        // The numbers are the other sides' own.
+        all.map(FrameLedger::lost)
+            .fold(self.lost_before, u64::saturating_add)
     }
 
     /// Returns the number of frames that wait for their time.
@@ -197,7 +200,7 @@ impl Senders {
     }
 
     /// Returns whether frames may wait for their time.
-    pub(super) const fn may_wait(&self) -> bool {
-        self.rules.is_some()
+    pub(super) fn may_wait(&self) -> bool {
+        self.rules.is_some_and(|rules| rules.delay.is_some())
     }
 }

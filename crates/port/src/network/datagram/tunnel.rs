@@ -2,6 +2,7 @@
 
 #[cfg(feature = "ieee1722")]
 use super::association::StreamSocket;
+use super::bound::socket_at;
 use super::{ArrivalRules, DatagramPort, ReportRules};
 use crate::network::address::AddressRange;
 use crate::network::endpoint::PeerAddress;
@@ -10,31 +11,12 @@ use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostics, TomlTable};
 use frame::Nanos;
 use net::{DatagramReader, DatagramWriter, PlayOutRules};
-use std::collections::HashMap;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
-use std::sync::{Arc, Weak};
+use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// Longest time for which a frame waits for others, ns: cannelloni's default.
 const LONGEST_PACK: Nanos = 100_000_000;
-
-/// The sockets of a gateway's tunnels, by their address: a port whose settings changed at a reload
-/// takes the socket of the one that it replaces.
-#[derive(Default)]
-struct TunnelSockets(HashMap<SocketAddr, Weak<UdpSocket>>);
-
-impl TunnelSockets {
-    fn at(opener: &mut PortOpener, address: SocketAddr) -> io::Result<Arc<UdpSocket>> {
-        let known = &mut opener.shared(Self::default).0;
-        if let Some(socket) = known.get(&address).and_then(Weak::upgrade) {
-            return Ok(socket);
-        }
-        let socket = Arc::new(UdpSocket::bind(address)?);
-        socket.set_nonblocking(true)?;
-        known.insert(address, Arc::downgrade(&socket));
-        Ok(socket)
-    }
-}
 
 /// Checks the key `pack`.
 pub(crate) fn check_tunnel(table: &TomlTable<'_>, pack: Nanos, found: &mut Diagnostics) {
@@ -157,7 +139,7 @@ impl TunnelAddresses {
             let sockets = StreamSocket::open(opener, listen, stream).map_err(cannot)?;
             return Ok(halves.halves(sockets.0, sockets.1));
         }
-        let socket = TunnelSockets::at(opener, listen).map_err(cannot)?;
+        let socket = socket_at(opener, listen).map_err(cannot)?;
         Ok(halves.halves(Arc::clone(&socket), socket))
     }
 }

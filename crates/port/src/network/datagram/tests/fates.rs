@@ -57,8 +57,14 @@ fn compare(seed: u64, play_out: Option<PlayOutRules>) -> RxCounters {
                 continue;
             }
             datagrams += 1;
-            // Nothing shows the loss of the first one.
-            match if before == 0 { 99 } else { numbers.below(100) } {
+            // Nothing shows the loss of the first one. It comes twice before any other one.
+            if before == 0 {
+                arrives(0);
+                arrives(1);
+                fates.copies += 1;
+                continue;
+            }
+            match numbers.below(100) {
                 0..3 => {
                     fates.lost_datagrams += 1;
                     fates.lost_frames += sent - before;
