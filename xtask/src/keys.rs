@@ -11,7 +11,13 @@ const WRITE: &str = "CANGATE_KEYS";
 /// Writes the tables of docs/gateway-toml.md, and docs/gateway.schema.json.
 pub(crate) fn make(workspace: &Workspace) -> Result<TestTally> {
     let mut test = workspace.cargo("test");
-    test.args(["-p", "cangate-gateway", "--test", "document"]);
+    test.args([
+        "-p",
+        "cangate-gateway",
+        "--test",
+        "integration",
+        "document::",
+    ]);
     test.env(WRITE, "write");
     ensure!(show(&mut test)?, "the tables of keys could not be written");
     let mut schema = workspace.cargo("run");

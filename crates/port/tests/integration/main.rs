@@ -1,0 +1,19 @@
+//! Ports through their public types.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod controllers;
+mod embedded;
+mod log_files;
+mod log_origin;
+mod log_sink;
+mod log_source;
+#[path = "../../../virtio/tests/machine/mod.rs"]
+mod machine;
+mod named_pipes;
+mod open;
+mod settings;
+#[path = "../sharing/mod.rs"]
+mod sharing;
+mod shm;
+mod virtio;
+mod wrap;
