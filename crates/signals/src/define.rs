@@ -3,6 +3,7 @@
 #[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
 use crate::decimal::Decimal;
 use crate::message::{FdMessage, MessageDefinition};
+use crate::shown::printable;
 #[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
 use alloc::format;
 use alloc::string::String;
@@ -14,8 +15,7 @@ const LONGEST: f64 = 1e15;
 
 /// Returns a text on one line, without control characters: suitable for a message.
 pub(crate) fn one_line(text: &str) -> String {
-    let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    shown.collect()
+    text.chars().map(printable).collect()
 }
 
 /// Returns a time in ns; `unit` is the length of its unit in ns. `None` unless it is above 0, and

@@ -75,6 +75,7 @@ mod rescale;
 mod room;
 mod scale;
 mod sending;
+mod shown;
 mod signal;
 mod statements;
 mod switch;

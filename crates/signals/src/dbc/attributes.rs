@@ -4,6 +4,7 @@ use super::raw_id;
 use super::split::FilePlaces;
 use crate::decimal::Decimal;
 use crate::define::nanos;
+use crate::shown::printable;
 use crate::statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -297,6 +298,5 @@ pub(super) fn unquoted(text: &str) -> String {
 
 /// Returns a text on one line, without control characters: suitable for a comment.
 pub(super) fn plain(text: &str) -> String {
-    let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    shown.take(60).collect()
+    text.chars().map(printable).take(60).collect()
 }

@@ -28,6 +28,24 @@ fn circles_and_many_references_end() {
     assert!(messages(&nested).is_empty());
 }
 
+/// A frame is sent on two buses, and on one of them with two IDs.
+#[test]
+fn a_frame_with_several_triggerings_has_no_doubles() {
+    let first = FILE.find("<CAN-FRAME-TRIGGERING>").unwrap();
+    let end = "</CAN-FRAME-TRIGGERING>";
+    let last = first + FILE[first..].find(end).unwrap() + end.len();
+    let triggering = &FILE[first..last];
+    let number = "<IDENTIFIER>256<";
+    assert!(triggering.contains(number));
+    let other = triggering.replace(number, "<IDENTIFIER>300<");
+    let file = FILE.replacen(end, &format!("{end}{triggering}{other}"), 1);
+    let found = crate::arxml::read(file.as_bytes()).unwrap();
+    let all = found.messages.iter();
+    let ids: Vec<u32> = all.take(3).map(|message| message.id.number()).collect();
+    assert_eq!(ids, [256, 256, 300]);
+    assert_eq!(found.warnings, []);
+}
+
 /// A signal with a long comment can be in any number of places.
 #[test]
 fn texts_of_signals_have_a_limit() {
