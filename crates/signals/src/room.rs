@@ -30,6 +30,12 @@ impl Default for SignalRoom {
 }
 
 impl SignalRoom {
+    /// Returns a smaller room, for tests of the limits.
+    #[cfg(test)]
+    pub(crate) const fn of(signals: usize, texts: usize) -> Self {
+        Self { signals, texts }
+    }
+
     /// Takes the room of `signals` messages and signals, and of `texts` bytes of texts.
     ///
     /// # Errors
