@@ -4,6 +4,7 @@ use crate::BitMeaning;
 use crate::decimal::Decimal;
 use crate::field::ByteOrder;
 use crate::message::{DatabaseWarning, MessageDatabase, MessageDefinition};
+use crate::shown::shown;
 use crate::signal::{PhysicalValue, SignalDefinition};
 use alloc::format;
 use alloc::string::String;
@@ -25,7 +26,8 @@ impl MessageDatabase {
             line: message.error.line,
             problem: format!(
                 "{}: {}; it is left out",
-                message.name, message.error.problem
+                shown(&message.name),
+                message.error.problem
             ),
         });
         let mut all: Vec<DatabaseWarning> = left_out.chain(self.warnings.iter().cloned()).collect();
@@ -61,15 +63,18 @@ pub(crate) fn is_next_of_range(first: &MessageDefinition, second: &MessageDefini
 
 fn check_signals(message: &MessageDefinition, add: &mut impl FnMut(usize, String)) {
     for signal in &message.signals {
-        let place = format!("signal {} of {}", signal.name, message.name);
         for problem in range_problems(signal) {
-            add(signal.line, format!("{place}: {problem}"));
+            let (name, message) = (shown(&signal.name), shown(&message.name));
+            add(
+                signal.line,
+                format!("signal {name} of {message}: {problem}"),
+            );
         }
     }
     if message.signals.len() > MOST_COMPARED {
         let problem = format!(
             "message {}: it has more than {MOST_COMPARED} signals; whether they share bits is not checked",
-            message.name
+            shown(&message.name)
         );
         add(message.line, problem);
         return;
@@ -83,7 +88,9 @@ fn check_signals(message: &MessageDefinition, add: &mut impl FnMut(usize, String
         if let Some(other) = shared.and_then(|(other, _)| message.signals.get(other)) {
             let problem = format!(
                 "signal {} of {}: it shares bits with {}",
-                signal.name, message.name, other.name
+                shown(&signal.name),
+                shown(&message.name),
+                shown(&other.name)
             );
             add(signal.line, problem);
         }

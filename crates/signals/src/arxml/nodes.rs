@@ -4,6 +4,7 @@ use super::ArxmlReader;
 use super::paths::{short_name, text_at, walk};
 use crate::define_signal::identifier;
 use crate::message::MessageDefinition;
+use crate::room::node_bytes;
 use crate::signal::SignalDefinition;
 use crate::statements::E2eAttributes;
 use crate::xml::children;
@@ -159,7 +160,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 continue;
             };
             for index in self.messages_of(pdu) {
-                if !self.has_room(pdu, 0, attribute_bytes(&attributes)) {
+                if !self.has_room(pdu, 0, attributes.text_bytes()) {
                     return;
                 }
                 if let Some(message) = self.messages.get_mut(index) {
@@ -177,7 +178,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             return None;
         }
         let attributes = self.transformer_attributes(group)?;
-        let has_room = self.has_room(group, 0, attribute_bytes(&attributes));
+        let has_room = self.has_room(group, 0, attributes.text_bytes());
         has_room.then_some(attributes)
     }
 
@@ -240,17 +241,6 @@ impl NodeNames {
     fn bytes(&self) -> usize {
         self.all.iter().map(|name| node_bytes(name)).sum()
     }
-}
-
-/// Returns the memory of a node that sends a message or receives a signal, bytes.
-const fn node_bytes(name: &str) -> usize {
-    size_of::<String>() + name.len()
-}
-
-/// Returns the memory of the texts of an end-to-end protection from an ARXML, bytes.
-fn attribute_bytes(attributes: &E2eAttributes) -> usize {
-    let texts = [&attributes.profile, &attributes.data_id];
-    texts.into_iter().flatten().map(String::len).sum()
 }
 
 /// Returns the ECU that contains an element.
