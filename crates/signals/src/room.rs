@@ -3,7 +3,7 @@
 
 #[cfg(any(feature = "dbc", feature = "sym"))]
 use crate::DatabaseError;
-#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml"))]
+#[cfg(any(feature = "dbc", feature = "arxml"))]
 use crate::signal::SignalDefinition;
 use crate::signal::ValueName;
 #[cfg(any(feature = "dbc", feature = "arxml"))]
@@ -97,7 +97,7 @@ pub(crate) const fn node_bytes(name: &str) -> usize {
     size_of::<String>() + name.len()
 }
 
-#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml"))]
+#[cfg(any(feature = "dbc", feature = "arxml"))]
 impl SignalDefinition {
     /// Returns the bytes of its texts and of the names of its values.
     pub(crate) fn text_bytes(&self) -> usize {

@@ -2,13 +2,11 @@
 
 use super::raw_id;
 use super::split::FilePlaces;
-use super::times::{millis, node_of_timeout};
 use crate::decimal::Decimal;
 use crate::shown::printable;
-use crate::statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
+use crate::statements::{E2eAttributes, SubstituteValues};
 use alloc::borrow::ToOwned;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use can_dbc_pest::{Pair, Rule};
@@ -188,38 +186,6 @@ impl DbcAttributes {
         }
     }
 
-    /// Returns the times after which the receivers of a signal regard it as lost. `receivers` are
-    /// the names in the signal's own statement.
-    pub(super) fn receive_timeouts(
-        &self,
-        raw: u32,
-        signal: &str,
-        receivers: &[String],
-    ) -> Vec<ReceiveTimeout> {
-        let mut all: Vec<ReceiveTimeout> = Vec::new();
-        let mut known = BTreeSet::new();
-        let mut add = |node: Option<&str>, value: Option<String>| {
-            let node = node.map(|node| self.long_node(node).unwrap_or_else(|| node.to_owned()));
-            if let Some(after) = value.as_deref().and_then(millis)
-                && known.insert(node.clone())
-            {
-                all.push(ReceiveTimeout { node, after });
-            }
-        };
-        let own = self.timeouts.get(&(raw, signal.to_owned()));
-        for (name, node, value) in own.into_iter().flatten() {
-            add(Some(node), self.in_words(name, value, true));
-        }
-        for node in receivers {
-            let name = format!("{TIMEOUT}_{node}");
-            let default = self.defaults.get(&name);
-            let default = default.and_then(|value| self.in_words(&name, value, false));
-            add(Some(node), default);
-        }
-        add(None, self.signal_word(raw, signal, TIMEOUT));
-        all
-    }
-
     /// Returns the attributes of a message's end-to-end protection, if it has one of them.
     pub(super) fn e2e(&self, raw: u32) -> Option<E2eAttributes> {
         let line = *self.e2e_lines.get(&raw)?;
@@ -268,6 +234,11 @@ impl DbcAttributes {
         let whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
         whole.then_some(value as u32)
     }
+}
+
+/// Returns the node in the name of an attribute that is one node's [`TIMEOUT`].
+pub(super) fn node_of_timeout(name: &str) -> Option<&str> {
+    name.strip_prefix(TIMEOUT)?.strip_prefix('_')
 }
 
 /// Returns the ID of a message as the file has it, the name of a signal, and its value.

@@ -1,10 +1,14 @@
 //! Attributes that are times.
 
-use super::attributes::{DbcAttributes, TIMEOUT, Value};
+use super::attributes::{DbcAttributes, TIMEOUT, Value, node_of_timeout};
 use crate::define::nanos;
 use crate::message::DatabaseWarning;
 use crate::shown::shown;
+use crate::statements::ReceiveTimeout;
+use alloc::borrow::ToOwned as _;
+use alloc::collections::BTreeSet;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use frame::Nanos;
@@ -29,6 +33,38 @@ impl DbcAttributes {
     /// Returns the same for a signal.
     pub(super) fn signal_millis(&self, raw: u32, signal: &str, name: &str) -> Option<Nanos> {
         millis(&self.signal_word(raw, signal, name)?)
+    }
+
+    /// Returns the times after which the receivers of a signal regard it as lost. `receivers` are
+    /// the names in the signal's own statement.
+    pub(super) fn receive_timeouts(
+        &self,
+        raw: u32,
+        signal: &str,
+        receivers: &[String],
+    ) -> Vec<ReceiveTimeout> {
+        let mut all: Vec<ReceiveTimeout> = Vec::new();
+        let mut known = BTreeSet::new();
+        let mut add = |node: Option<&str>, value: Option<String>| {
+            let node = node.map(|node| self.long_node(node).unwrap_or_else(|| node.to_owned()));
+            if let Some(after) = value.as_deref().and_then(millis)
+                && known.insert(node.clone())
+            {
+                all.push(ReceiveTimeout { node, after });
+            }
+        };
+        let own = self.timeouts.get(&(raw, signal.to_owned()));
+        for (name, node, value) in own.into_iter().flatten() {
+            add(Some(node), self.in_words(name, value, true));
+        }
+        for node in receivers {
+            let name = format!("{TIMEOUT}_{node}");
+            let default = self.defaults.get(&name);
+            let default = default.and_then(|value| self.in_words(&name, value, false));
+            add(Some(node), default);
+        }
+        add(None, self.signal_word(raw, signal, TIMEOUT));
+        all
     }
 
     /// Adds a warning for each statement with a time that is none: no time takes its place.
@@ -78,13 +114,8 @@ impl DbcAttributes {
     }
 }
 
-/// Returns the node in the name of an attribute that is one node's [`TIMEOUT`].
-pub(super) fn node_of_timeout(name: &str) -> Option<&str> {
-    name.strip_prefix(TIMEOUT)?.strip_prefix('_')
-}
-
 /// Parses a time in ms, with or without its unit, above 0, and returns it as ns.
-pub(super) fn millis(text: &str) -> Option<Nanos> {
+fn millis(text: &str) -> Option<Nanos> {
     nanos(number(text)?, 1e6)
 }
 

@@ -243,7 +243,8 @@ fn messages_and_texts_have_a_limit() {
         let bytes: usize = all
             .map(|signal| {
                 let nodes = signal.receivers.iter().map(String::len);
-                signal.text_bytes() + nodes.sum::<usize>()
+                let names = signal.value_names.iter().map(|named| named.name.len());
+                signal.comment.len() + names.sum::<usize>() + nodes.sum::<usize>()
             })
             .sum();
         assert!(bytes <= 50_000 && found.messages.len() <= 100, "{bytes}");
