@@ -2,7 +2,6 @@
 
 use crate::BitMeaning;
 use crate::decimal::Decimal;
-use crate::field::ByteOrder;
 use crate::message::{DatabaseWarning, MessageDatabase, MessageDefinition};
 use crate::shown::shown;
 use crate::signal::{PhysicalValue, SignalDefinition};
@@ -10,9 +9,6 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-
-/// The number of words of 64 bits in the longest payload in which bits are compared: FD's.
-const WORDS: usize = frame::dlc::FD_MAX / 8;
 
 /// The maximum number of signals in a message that are compared with each other.
 const MOST_COMPARED: usize = 1024;
@@ -79,13 +75,12 @@ fn check_signals(message: &MessageDefinition, add: &mut impl FnMut(usize, String
         add(message.line, problem);
         return;
     }
-    let bits: Vec<[u64; WORDS]> = message.signals.iter().map(occupied).collect();
-    for (at, (signal, own)) in message.signals.iter().zip(&bits).enumerate() {
-        let mut before = bits.iter().take(at).enumerate();
-        let shared = before.find(|(other, bits)| {
-            own.iter().zip(*bits).any(|(a, b)| a & b != 0) && message.can_coexist(at, *other)
+    for (at, signal) in message.signals.iter().enumerate() {
+        let mut before = message.signals.iter().take(at).enumerate();
+        let shared = before.find(|(index, other)| {
+            signal.field.shares_bits(&other.field) && message.can_coexist(at, *index)
         });
-        if let Some(other) = shared.and_then(|(other, _)| message.signals.get(other)) {
+        if let Some((_, other)) = shared {
             let problem = format!(
                 "signal {} of {}: it shares bits with {}",
                 shown(&signal.name),
@@ -151,30 +146,6 @@ fn compare(a: Decimal, b: Decimal) -> Ordering {
         Some(difference) => difference.to_f64().total_cmp(&0.0),
         None => a.to_f64().total_cmp(&b.to_f64()),
     }
-}
-
-/// Returns the bits of a payload that a signal has, by their numbers in [`FieldLayout`] as Intel
-/// counts them.
-///
-/// [`FieldLayout`]: crate::FieldLayout
-fn occupied(signal: &SignalDefinition) -> [u64; WORDS] {
-    let mut words = [0; WORDS];
-    let layout = signal.layout;
-    let (byte, bit) = (usize::from(layout.start / 8), usize::from(layout.start % 8));
-    for step in 0..usize::from(layout.bits) {
-        let at = match layout.order {
-            ByteOrder::Intel => 8 * byte + bit + step,
-            // Bits of a byte from the highest to the lowest, then those of the next byte.
-            ByteOrder::Motorola => {
-                let from_first = 7 - bit + step;
-                8 * (byte + from_first / 8) + 7 - from_first % 8
-            }
-        };
-        if let Some(word) = words.get_mut(at / 64) {
-            *word |= 1 << (at % 64);
-        }
-    }
-    words
 }
 
 #[cfg(feature = "dbc")]

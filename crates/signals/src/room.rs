@@ -35,7 +35,7 @@ impl Default for SignalRoom {
 
 impl SignalRoom {
     /// Returns a smaller room, for tests of the limits.
-    #[cfg(test)]
+    #[cfg(all(test, any(feature = "dbc", feature = "kcd", feature = "arxml")))]
     pub(crate) const fn of(signals: usize, texts: usize) -> Self {
         Self { signals, texts }
     }
