@@ -84,8 +84,8 @@ impl SignalRoom {
     }
 }
 
-/// Returns the bytes of texts that a file has in so many copies, and of texts that it has once; the
-/// largest number if there is no memory for so many.
+/// Returns the bytes of texts of which a database has several copies, and of texts that it has
+/// once. A sum beyond the address space is the largest number, which no room has.
 #[cfg(any(feature = "sym", test))]
 pub(crate) const fn bytes_of_copies(texts: usize, copies: usize, once: usize) -> usize {
     texts.saturating_mul(copies).saturating_add(once)

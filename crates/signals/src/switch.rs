@@ -31,9 +31,9 @@ impl MessageDefinition {
         all.take(self.signals.len())
     }
 
-    /// Returns tests that a payload passes if it contains the switches of a signal, each with one of
-    /// its values. A test has one range: of several, it has all from the first to the last value,
-    /// and there is a negated test for each gap.
+    /// Returns the tests that all pass for a payload with the switches of a signal, each with one
+    /// of its values. A test has one range: for several, a test has all values from the first to
+    /// the last one, and each gap has a negated test.
     #[must_use]
     pub fn presence_tests(&self, signal: usize) -> Vec<FieldTest> {
         let mut tests = Vec::new();

@@ -173,7 +173,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         taken.is_ok()
     }
 
-    /// Returns whether so many comparisons of nodes can be made.
+    /// Returns whether the file has time for this number of comparisons and readings.
     fn has_time(&mut self, element: Node<'_, '_>, comparisons: usize) -> bool {
         let had = self.comparisons_left;
         self.comparisons_left = had.saturating_sub(comparisons);

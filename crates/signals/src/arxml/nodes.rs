@@ -99,7 +99,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         }
     }
 
-    /// Returns the indices of the messages with a PDU; none if there is no time to read them.
+    /// Returns the indices of the messages with a PDU; none without the time to read them.
     fn messages_of(&mut self, pdu: Node<'a, 'input>) -> Vec<usize> {
         let id = pdu.id().get();
         let count = self.of_pdus.get(&id).map_or(0, Vec::len);

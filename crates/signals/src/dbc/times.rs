@@ -67,7 +67,7 @@ impl DbcAttributes {
         all
     }
 
-    /// Adds a warning for each statement with a time that is none: no time takes its place.
+    /// Adds a warning for each statement whose time is impossible, and therefore left out.
     pub(super) fn warn_of_times(&self, warnings: &mut Vec<DatabaseWarning>) {
         let mut check = |name: &str, value: &Value, own: bool, of: &dyn fmt::Display| {
             let word = self.in_words(name, value, own);
@@ -119,7 +119,7 @@ fn millis(text: &str) -> Option<Nanos> {
     nanos(number(text)?, 1e6)
 }
 
-/// Returns whether a text is a time in ms, or states that there is none.
+/// Returns whether a text is a time in ms, or stands for no time: 0, or without characters.
 fn is_time(text: &str) -> bool {
     text.trim().is_empty() || number(text) == Some(0.0) || millis(text).is_some()
 }
