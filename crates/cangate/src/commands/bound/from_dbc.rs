@@ -199,7 +199,7 @@ fn set(
     }
     let (mut left_out, mut checks) = (0, 0);
     for (message, entry) in database.messages.iter().zip(entries) {
-        let id = message.id;
+        let id = message.id.to_string();
         text.push('\n');
         if !entry.missing.is_empty() {
             left_out += 1;
