@@ -9,7 +9,6 @@ mod from_dbc_left_out;
 mod from_log;
 mod json;
 mod margin;
-mod origins;
 mod page;
 mod passing;
 mod routes;
