@@ -35,13 +35,17 @@ impl FrameDatabases {
         self.0.is_empty()
     }
 
-    /// Returns the position of an interface's database, if it has one.
-    fn position(&self, interface: &str) -> Option<usize> {
-        let of = |wanted: Option<&str>| {
-            let mut all = self.0.iter();
-            all.position(|(of, _)| of.as_ref().map(InterfaceName::as_str) == wanted)
-        };
-        of(Some(interface)).or_else(|| of(None))
+    /// Returns the databases, in their order.
+    pub fn all(&self) -> impl Iterator<Item = &IndexedDatabase> {
+        self.0.iter().map(|(_, database)| database)
+    }
+
+    /// Returns the position of an interface's database, if it has one; that of the database for all
+    /// others, if the interface has no name that a database can be for.
+    #[must_use]
+    pub fn position(&self, interface: Option<InterfaceName>) -> Option<usize> {
+        let of = |wanted| self.0.iter().position(|(of, _)| *of == wanted);
+        of(interface).or_else(|| of(None))
     }
 }
 
@@ -99,7 +103,7 @@ impl FrameDecoder {
         }
         let found = self.found.get_mut(place)?;
         if *found == InterfaceDatabase::Unknown {
-            let position = self.databases.position(name);
+            let position = self.databases.position(InterfaceName::new(name));
             *found = position.map_or(InterfaceDatabase::Absent, InterfaceDatabase::At);
         }
         match *found {
@@ -142,5 +146,7 @@ mod tests {
         let mut decoder = FrameDecoder::new(FrameDatabases::new(all));
         assert_eq!(decoder.position(0, "can0"), Some(0));
         assert_eq!(decoder.position(1, "can1"), Some(1));
+        // Longer than the name of an interface.
+        assert_eq!(decoder.position(2, &"n".repeat(100)), Some(0));
     }
 }

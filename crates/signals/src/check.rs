@@ -2,16 +2,13 @@
 
 use crate::BitMeaning;
 use crate::decimal::Decimal;
-use crate::field::ByteOrder;
 use crate::message::{DatabaseWarning, MessageDatabase, MessageDefinition};
+use crate::shown::shown;
 use crate::signal::{PhysicalValue, SignalDefinition};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-
-/// The number of words of 64 bits in the longest payload in which bits are compared: FD's.
-const WORDS: usize = frame::dlc::FD_MAX / 8;
 
 /// The maximum number of signals in a message that are compared with each other.
 const MOST_COMPARED: usize = 1024;
@@ -25,7 +22,8 @@ impl MessageDatabase {
             line: message.error.line,
             problem: format!(
                 "{}: {}; it is left out",
-                message.name, message.error.problem
+                shown(&message.name),
+                message.error.problem
             ),
         });
         let mut all: Vec<DatabaseWarning> = left_out.chain(self.warnings.iter().cloned()).collect();
@@ -61,29 +59,33 @@ pub(crate) fn is_next_of_range(first: &MessageDefinition, second: &MessageDefini
 
 fn check_signals(message: &MessageDefinition, add: &mut impl FnMut(usize, String)) {
     for signal in &message.signals {
-        let place = format!("signal {} of {}", signal.name, message.name);
         for problem in range_problems(signal) {
-            add(signal.line, format!("{place}: {problem}"));
+            let (name, message) = (shown(&signal.name), shown(&message.name));
+            add(
+                signal.line,
+                format!("signal {name} of {message}: {problem}"),
+            );
         }
     }
     if message.signals.len() > MOST_COMPARED {
         let problem = format!(
             "message {}: it has more than {MOST_COMPARED} signals; whether they share bits is not checked",
-            message.name
+            shown(&message.name)
         );
         add(message.line, problem);
         return;
     }
-    let bits: Vec<[u64; WORDS]> = message.signals.iter().map(occupied).collect();
-    for (at, (signal, own)) in message.signals.iter().zip(&bits).enumerate() {
-        let mut before = bits.iter().take(at).enumerate();
-        let shared = before.find(|(other, bits)| {
-            own.iter().zip(*bits).any(|(a, b)| a & b != 0) && message.can_coexist(at, *other)
+    for (at, signal) in message.signals.iter().enumerate() {
+        let mut before = message.signals.iter().take(at).enumerate();
+        let shared = before.find(|(index, other)| {
+            signal.field.shares_bits(&other.field) && message.can_coexist(at, *index)
         });
-        if let Some(other) = shared.and_then(|(other, _)| message.signals.get(other)) {
+        if let Some((_, other)) = shared {
             let problem = format!(
                 "signal {} of {}: it shares bits with {}",
-                signal.name, message.name, other.name
+                shown(&signal.name),
+                shown(&message.name),
+                shown(&other.name)
             );
             add(signal.line, problem);
         }
@@ -144,30 +146,6 @@ fn compare(a: Decimal, b: Decimal) -> Ordering {
         Some(difference) => difference.to_f64().total_cmp(&0.0),
         None => a.to_f64().total_cmp(&b.to_f64()),
     }
-}
-
-/// Returns the bits of a payload that a signal has, by their numbers in [`FieldLayout`] as Intel
-/// counts them.
-///
-/// [`FieldLayout`]: crate::FieldLayout
-fn occupied(signal: &SignalDefinition) -> [u64; WORDS] {
-    let mut words = [0; WORDS];
-    let layout = signal.layout;
-    let (byte, bit) = (usize::from(layout.start / 8), usize::from(layout.start % 8));
-    for step in 0..usize::from(layout.bits) {
-        let at = match layout.order {
-            ByteOrder::Intel => 8 * byte + bit + step,
-            // Bits of a byte from the highest to the lowest, then those of the next byte.
-            ByteOrder::Motorola => {
-                let from_first = 7 - bit + step;
-                8 * (byte + from_first / 8) + 7 - from_first % 8
-            }
-        };
-        if let Some(word) = words.get_mut(at / 64) {
-            *word |= 1 << (at % 64);
-        }
-    }
-    words
 }
 
 #[cfg(feature = "dbc")]

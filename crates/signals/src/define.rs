@@ -3,6 +3,9 @@
 #[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
 use crate::decimal::Decimal;
 use crate::message::{FdMessage, MessageDefinition};
+use crate::shown::printable;
+#[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
+use crate::shown::shown;
 #[cfg(any(feature = "kcd", feature = "arxml", feature = "sym"))]
 use alloc::format;
 use alloc::string::String;
@@ -14,8 +17,7 @@ const LONGEST: f64 = 1e15;
 
 /// Returns a text on one line, without control characters: suitable for a message.
 pub(crate) fn one_line(text: &str) -> String {
-    let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    shown.collect()
+    text.chars().map(printable).collect()
 }
 
 /// Returns a time in ns; `unit` is the length of its unit in ns. `None` unless it is above 0, and
@@ -41,7 +43,8 @@ pub(crate) fn stated_nanos(
         number => match number.and_then(|number| nanos(number, unit)) {
             Some(ns) => Ok(Some(ns)),
             None => Err(format!(
-                "`{text}` is not a time: above 0, and up to 11 days"
+                "`{}` is not a time: above 0, and up to 11 days",
+                shown(text)
             )),
         },
     }
@@ -69,7 +72,7 @@ pub(crate) fn stated_can_id(
     let number = number.and_then(|number| u32::try_from(number).ok());
     let id = number.and_then(|number| can_id(number, is_extended));
     let bits = if is_extended { 29 } else { 11 };
-    id.ok_or_else(|| format!("`{text}` is not a valid ID of {bits} bits"))
+    id.ok_or_else(|| format!("`{}` is not a valid ID of {bits} bits", shown(text)))
 }
 
 impl MessageDefinition {

@@ -3,6 +3,7 @@
 use crate::decimal::Decimal;
 use crate::field::{FieldLayout, SignalField};
 use crate::message::DatabaseWarning;
+use crate::shown::shown;
 use crate::signal::{SignalDefinition, SignalKind, SignalPresence};
 use crate::statements::SubstituteValues;
 use alloc::format;
@@ -69,8 +70,9 @@ impl SignalDefinition {
             warnings.push(DatabaseWarning {
                 line: self.line,
                 problem: format!(
-                    "signal {} of {message}: it ends in byte {end} of {len}",
-                    self.name
+                    "signal {} of {}: it ends in byte {end} of {len}",
+                    shown(&self.name),
+                    shown(message)
                 ),
             });
         }

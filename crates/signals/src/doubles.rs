@@ -2,12 +2,16 @@
 
 use crate::check::is_next_of_range;
 use crate::message::{DatabaseWarning, MessageDefinition};
+use crate::shown::shown;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
-/// The most characters of a name in a warning: one name can be part of many.
-const MOST_SHOWN: usize = 100;
+/// Returns whether both messages have the same definition in the file: a frame of an ARXML can be
+/// sent on several buses, and with several IDs.
+fn is_one_definition(first: &MessageDefinition, second: &MessageDefinition) -> bool {
+    first.line == second.line && first.name == second.name
+}
 
 /// Adds a warning for each message that has an ID or the name of one before it, and for each signal
 /// whose name another signal of its message has.
@@ -22,8 +26,8 @@ pub(crate) fn warn_of_doubles(messages: &[MessageDefinition], warnings: &mut Vec
         let mut add = |line, problem| warnings.push(DatabaseWarning { line, problem });
         let name = shown(&message.name);
         let taken = definition.iter().filter_map(|one| {
-            let first = ids.get(&one.id.raw())?;
-            Some((one.id, *first))
+            let first = *ids.get(&one.id.raw())?;
+            (!is_one_definition(first, one)).then_some((one.id, first))
         });
         let taken: Vec<_> = taken.collect();
         if let Some((id, first)) = taken.first() {
@@ -44,11 +48,14 @@ pub(crate) fn warn_of_doubles(messages: &[MessageDefinition], warnings: &mut Vec
         for one in definition {
             ids.entry(one.id.raw()).or_insert(one);
         }
-        if let Some(first) = names.get(&*message.name) {
-            add(
+        match names.get(&*message.name) {
+            // Its signals have had their warnings.
+            Some(first) if is_one_definition(first, message) => continue,
+            Some(first) => add(
                 message.line,
                 format!("line {} has a message {name}, too", first.line),
-            );
+            ),
+            None => {}
         }
         names.entry(&message.name).or_insert(message);
         let mut signals = BTreeMap::new();
@@ -64,10 +71,4 @@ pub(crate) fn warn_of_doubles(messages: &[MessageDefinition], warnings: &mut Vec
             }
         }
     }
-}
-
-/// Returns the first characters of a name.
-fn shown(name: &str) -> &str {
-    let end = name.char_indices().nth(MOST_SHOWN);
-    end.map_or(name, |(end, _)| &name[..end])
 }

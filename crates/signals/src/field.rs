@@ -218,6 +218,28 @@ impl SignalField {
         true
     }
 
+    /// Returns whether a payload can have a bit of both fields.
+    #[must_use]
+    pub fn shares_bits(&self, other: &Self) -> bool {
+        let others = other.occupied();
+        let mut own = self.occupied().into_iter().zip(self.base()..);
+        own.any(|(byte, at)| {
+            let there = at.checked_sub(other.base());
+            there.and_then(|at| others.get(at)).unwrap_or(&0) & byte != 0
+        })
+    }
+
+    /// Returns the bits of the signal in the bytes that are loaded, and in a ninth one.
+    fn occupied(&self) -> [u8; 9] {
+        let mask = u128::from(self.mask()) << self.shift;
+        let all = match (self.order, self.is_long) {
+            (ByteOrder::Intel, _) => mask.to_le_bytes(),
+            (ByteOrder::Motorola, false) => (mask << 64).to_be_bytes(),
+            (ByteOrder::Motorola, true) => (mask << 56).to_be_bytes(),
+        };
+        all.first_chunk().copied().unwrap_or_default()
+    }
+
     /// Returns the number that the loaded bytes are in the signal's byte order: 64 bits, or 72 with
     /// the ninth byte.
     fn join(&self, bytes: [u8; 8], ninth: u8) -> u128 {
@@ -326,6 +348,26 @@ mod tests {
             let former = slow(layout, &payload).unwrap();
             prop_assert!(field.write(&mut written, former));
             prop_assert_eq!(&written, &payload);
+        }
+
+        #[test]
+        fn fields_share_the_bits_that_a_write_of_one_changes_in_the_other(
+            start in 0..96_u16,
+            other in 0..96_u16,
+            (bits, other_bits) in (1..=64_u8, 1..=64_u8),
+            (is_intel, is_other_intel) in any::<(bool, bool)>(),
+            (len, other_len) in (0..=24_usize, 0..=24_usize),
+        ) {
+            let order = |is_intel| if is_intel { ByteOrder::Intel } else { ByteOrder::Motorola };
+            let own = layout(start, bits, order(is_intel));
+            let field = SignalField::new(own, len).unwrap();
+            let other = layout(other, other_bits, order(is_other_intel));
+            let other_field = SignalField::new(other, other_len).unwrap();
+            let mut payload = [0; 32];
+            prop_assert!(field.write(&mut payload, u64::MAX));
+            let expected = slow(other, &payload).unwrap() != 0;
+            prop_assert_eq!(field.shares_bits(&other_field), expected);
+            prop_assert_eq!(other_field.shares_bits(&field), expected);
         }
 
         #[test]

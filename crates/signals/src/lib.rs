@@ -71,10 +71,11 @@ mod message;
 mod quotient;
 mod read;
 mod rescale;
-#[cfg(any(feature = "arxml", feature = "sym"))]
+#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml", feature = "sym"))]
 mod room;
 mod scale;
 mod sending;
+mod shown;
 mod signal;
 mod statements;
 mod switch;

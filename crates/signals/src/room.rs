@@ -1,9 +1,13 @@
 //! The most messages and signals of a database, and the most memory of their texts: a short file
 //! can use one definition any number of times.
 
-#[cfg(feature = "arxml")]
+#[cfg(any(feature = "dbc", feature = "sym"))]
+use crate::DatabaseError;
+#[cfg(any(feature = "dbc", feature = "arxml"))]
 use crate::signal::SignalDefinition;
 use crate::signal::ValueName;
+#[cfg(any(feature = "dbc", feature = "arxml"))]
+use crate::statements::E2eAttributes;
 use alloc::format;
 use alloc::string::String;
 
@@ -14,7 +18,7 @@ pub(crate) const MAX_SIGNALS: usize = 1_000_000;
 pub(crate) const MAX_TEXTS: usize = 512 << 20;
 
 /// The room that is left for the messages and signals of a file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SignalRoom {
     signals: usize,
     texts: usize,
@@ -30,6 +34,12 @@ impl Default for SignalRoom {
 }
 
 impl SignalRoom {
+    /// Returns a smaller room, for tests of the limits.
+    #[cfg(all(test, any(feature = "dbc", feature = "kcd", feature = "arxml")))]
+    pub(crate) const fn of(signals: usize, texts: usize) -> Self {
+        Self { signals, texts }
+    }
+
     /// Takes the room of `signals` messages and signals, and of `texts` bytes of texts.
     ///
     /// # Errors
@@ -53,14 +63,63 @@ impl SignalRoom {
         (self.signals, self.texts) = (0, 0);
         Err(problem)
     }
+
+    /// Takes the same for a definition in a line.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] in this line.
+    #[cfg(any(feature = "dbc", feature = "sym"))]
+    pub(crate) fn take_at(
+        &mut self,
+        line: usize,
+        signals: usize,
+        texts: usize,
+    ) -> Result<(), DatabaseError> {
+        let taken = self.take(signals, texts);
+        taken.map_err(|problem| DatabaseError {
+            line,
+            column: 1,
+            problem: format!("{problem}: divide the file into several databases"),
+        })
+    }
 }
 
-#[cfg(feature = "arxml")]
+/// Returns the bytes of texts of which a database has several copies, and of texts that it has
+/// once. A sum beyond the address space is the largest number, which no room has.
+#[cfg(any(feature = "sym", test))]
+pub(crate) const fn bytes_of_copies(texts: usize, copies: usize, once: usize) -> usize {
+    texts.saturating_mul(copies).saturating_add(once)
+}
+
+/// Returns the memory of the name of a node that sends a message or receives a signal, bytes.
+#[cfg(any(feature = "dbc", feature = "kcd", feature = "arxml"))]
+pub(crate) const fn node_bytes(name: &str) -> usize {
+    size_of::<String>() + name.len()
+}
+
+#[cfg(any(feature = "dbc", feature = "arxml"))]
 impl SignalDefinition {
     /// Returns the bytes of its texts and of the names of its values.
     pub(crate) fn text_bytes(&self) -> usize {
         let own = self.name.len() + self.unit.len() + self.comment.len();
         own + name_bytes(&self.value_names)
+    }
+}
+
+#[cfg(any(feature = "dbc", feature = "arxml"))]
+impl E2eAttributes {
+    /// Returns the bytes of its texts.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let Self {
+            line: _,
+            profile,
+            data_id,
+            counter_signal,
+            crc_signal,
+            timeout: _,
+        } = self;
+        let texts = [profile, data_id, counter_signal, crc_signal];
+        texts.into_iter().flatten().map(String::len).sum()
     }
 }
 
@@ -89,5 +148,18 @@ mod tests {
         let mut room = SignalRoom::default();
         assert!(room.take(usize::MAX, 0).is_err());
         assert!(room.take(1, 0).is_err() && room.take(0, 1).is_err());
+    }
+
+    /// Copies of long texts can have more bytes than an address of 32 bits.
+    #[test]
+    fn bytes_beyond_all_memory_are_too_many() {
+        assert_eq!(bytes_of_copies(100, 3, 7), 307);
+        for bytes in [
+            bytes_of_copies(usize::MAX / 2, 3, 0),
+            bytes_of_copies(usize::MAX, 1, 1),
+        ] {
+            assert_eq!(bytes, usize::MAX);
+            assert!(SignalRoom::default().take(0, bytes).is_err());
+        }
     }
 }

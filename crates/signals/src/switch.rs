@@ -2,6 +2,8 @@
 
 use crate::message::MessageDefinition;
 use crate::signal::{SignalKind, SignalPresence, SignalState};
+use crate::test::{BitMeaning, FieldTest};
+use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 /// A switch on which the presence of a signal depends.
@@ -27,6 +29,35 @@ impl MessageDefinition {
         let all = core::iter::successors(own(signal), move |switch| own(switch.index));
         // Readers of databases refuse circles of switches; the number of signals ends others.
         all.take(self.signals.len())
+    }
+
+    /// Returns the tests that all pass for a payload with the switches of a signal, each with one
+    /// of its values. A test has one range: for several, a test has all values from the first to
+    /// the last one, and each gap has a negated test.
+    #[must_use]
+    pub fn presence_tests(&self, signal: usize) -> Vec<FieldTest> {
+        let mut tests = Vec::new();
+        for switch in self.switches(signal) {
+            let definition = self.signals.get(switch.index);
+            let Some(definition) = definition.or_else(|| self.signals.get(signal)) else {
+                continue;
+            };
+            let field = definition.field;
+            let test =
+                |range, is_negated| FieldTest::new(field, BitMeaning::Unsigned, range, is_negated);
+            // A floating-point number switches nothing, and neither does a switch without values.
+            let ranges = match definition.meaning() {
+                BitMeaning::Float => Vec::new(),
+                _ => switch.merged(field.mask()),
+            };
+            match (ranges.first(), ranges.last()) {
+                (Some((first, _)), Some((_, last))) => tests.extend(test((*first, *last), false)),
+                _ => tests.extend(test((0, field.mask()), true)),
+            }
+            let gaps = ranges.iter().zip(ranges.iter().skip(1));
+            tests.extend(gaps.filter_map(|((_, end), (next, _))| test((end + 1, next - 1), true)));
+        }
+        tests
     }
 
     /// Returns whether one frame can contain both signals: the values of the switches on which both
@@ -71,6 +102,25 @@ impl SignalSwitch<'_> {
         self.values.iter().any(|range| range.contains(&bits))
     }
 
+    /// Returns the values up to the highest one that the bits of the switch can have, as ranges in
+    /// their order, with a gap between each two.
+    fn merged(&self, highest: u64) -> Vec<(u64, u64)> {
+        let possible = self.values.iter().filter(|range| *range.start() <= highest);
+        let mut ranges: Vec<(u64, u64)> = possible
+            .map(|range| (*range.start(), (*range.end()).min(highest)))
+            .filter(|(first, last)| first <= last)
+            .collect();
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, before| {
+            let is_joined = next.0 <= before.1.saturating_add(1);
+            if is_joined {
+                before.1 = before.1.max(next.1);
+            }
+            is_joined
+        });
+        ranges
+    }
+
     /// Returns whether a value is one of both.
     fn meets(&self, other: &Self) -> bool {
         let mut all = self.values.iter();
@@ -84,7 +134,8 @@ impl SignalSwitch<'_> {
 #[cfg(feature = "dbc")]
 #[cfg(test)]
 mod tests {
-    use crate::{MessageDefinition, RawValue, SignalState};
+    use crate::{MessageDefinition, RawValue, SignalPresence, SignalState};
+    use alloc::vec::Vec;
 
     fn message(signals: &str) -> MessageDefinition {
         let text = alloc::format!("BU_: A\nBO_ 256 M: 8 A\n{signals}");
@@ -133,5 +184,39 @@ mod tests {
         }
         assert!(!message.can_coexist(2, 3) && !message.can_coexist(3, 2));
         assert!(message.can_coexist(2, 1));
+    }
+
+    /// The tests of a signal's switches pass for the payloads that contain the signal.
+    #[test]
+    fn tests_of_switches_are_those_of_reading() {
+        let nested = " SG_ S M : 0|8@1+ (1,0) [0|0] \"\" A\n SG_ T m1M : 8|8@1+ (1,0) [0|0] \"\" A\n \
+            SG_ U m2 : 16|8@1+ (1,0) [0|0] \"\" A\n\nSG_MUL_VAL_ 256 T S 1-9, 2-3, 5-6, 10-11, 20-20, 255-999;\n\
+            SG_MUL_VAL_ 256 U T 2-2, 4-5;\n";
+        let agrees = |message: &MessageDefinition| {
+            let tests = message.presence_tests(2);
+            for (first, second) in (0..=255).flat_map(|a| (0..8).map(move |b| (a, b))) {
+                let payload = [first, second, 0];
+                let is_present = message.read(2, &payload) != SignalState::Switched;
+                let passes = tests.iter().all(|test| test.matches(&payload));
+                assert_eq!(passes, is_present, "{payload:?}");
+            }
+        };
+        let mut message = message(nested);
+        agrees(&message);
+        let floating = message.clone();
+        message.signals[1].presence = SignalPresence::Switched {
+            switch: 0,
+            values: Vec::new(),
+        };
+        agrees(&message);
+        // A circle, which the readers of databases refuse, ends.
+        message.signals[0].presence = SignalPresence::Switched {
+            switch: 1,
+            values: Vec::from([0..=255]),
+        };
+        assert!(message.presence_tests(2).len() >= 3);
+        let mut message = floating;
+        message.signals[0].kind = crate::SignalKind::Float32;
+        agrees(&message);
     }
 }

@@ -27,7 +27,7 @@ mod play;
 
 use crate::model::{BusSpec, SendOrder};
 use crate::simulated::ReplayError;
-use crate::{Assessment, LengthSearch, MessagePlace, Network, NetworkFound};
+use crate::{Assessment, LengthSearch, MessageOrigins, MessagePlace, Network, NetworkFound};
 use alloc::vec::Vec;
 use frame::{Frame, LengthError, Nanos};
 use play::{PlayNetwork, PlayTrace, ReleaseScenario};
@@ -90,7 +90,8 @@ pub fn search(
     plays: u32,
     seed: u64,
 ) -> Result<WorstFound, SearchError> {
-    let way = way(network, goal);
+    let origins = MessageOrigins::new(network);
+    let way = origins.way(goal);
     let mut frames = Vec::with_capacity(network.buses.len());
     for bus in &network.buses {
         let each = bus.messages.iter().map(|m| lengths.longest_frame(&m.shape));
@@ -122,6 +123,7 @@ pub fn search(
         compiled: &found.compiled,
         assessed: &found.buses,
         world,
+        origins,
         way,
         victim,
         goal,
@@ -145,25 +147,11 @@ pub fn search(
     Ok(search.done(&best))
 }
 
-/// Returns the places from the message's source to `goal`.
-fn way(network: &Network, goal: MessagePlace) -> Vec<MessagePlace> {
-    let mut way: Vec<MessagePlace> = [goal].into();
-    let before = |place: MessagePlace| network.hops.iter().find(|hop| hop.to == place);
-    while let Some(hop) = way.last().and_then(|&place| before(place)) {
-        // Hops do not form a circle: `Network::assess` refuses that.
-        if way.len() > network.hops.len() {
-            break;
-        }
-        way.push(hop.from);
-    }
-    way.reverse();
-    way
-}
-
 struct WitnessSearch<'n> {
     compiled: &'n [crate::CompiledBus],
     assessed: &'n [Assessment],
     world: PlayNetwork<'n>,
+    origins: MessageOrigins<'n>,
     /// The places of the victim's frames, from bus to bus.
     way: Vec<MessagePlace>,
     /// The victim's source.
@@ -264,7 +252,7 @@ impl WitnessSearch<'_> {
     /// Returns the approximate earliest time after its release at which a source's message can be
     /// on this bus.
     fn earliest(&self, bus: usize, message: usize) -> Nanos {
-        let way = way(self.world.network, MessagePlace { bus, message });
+        let way = self.origins.way(MessagePlace { bus, message });
         let before = way.iter().take(way.len() - 1);
         before
             .map(|place| self.compiled[place.bus].messages[place.message].shortest)

@@ -1,7 +1,6 @@
 //! `cangate decode`: the signals in the frames of a log.
 
 mod counts;
-mod database;
 #[cfg(feature = "parquet")]
 mod dataset;
 #[cfg(not(feature = "parquet"))]
@@ -12,9 +11,10 @@ mod selection;
 mod stop;
 
 use crate::cli::decode::{Decode, SignalFormat};
+use crate::commands::messages::read_chosen;
+use capture::FrameDatabases;
 use console::Failure;
 use counts::DecodeCounts;
-use database::Databases;
 use dataset::DatasetWriter;
 use frame::{FrameBuf, FrameRef};
 use lines::{LineForm, LineWriter};
@@ -33,7 +33,7 @@ type AnyReader = LogReader<Box<dyn Read>>;
 
 pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
     check_options(args)?;
-    let databases = Databases::read(&args.databases)?;
+    let databases = FrameDatabases::new(read_chosen(&args.databases)?);
     let selection = SignalSelection::new(&databases, &args.which)?;
     let form = match args.output.format {
         SignalFormat::Text => Some(LineForm::Text),

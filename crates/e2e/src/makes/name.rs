@@ -79,8 +79,33 @@ impl MakeName {
         }
     }
 
+    /// Returns the number of bits of a checksum whose place depends on the message; `None` for a
+    /// make that has one place for all messages.
+    #[must_use]
+    pub const fn checksum_bits(self) -> Option<u8> {
+        match self {
+            Self::Psa => Some(4),
+            Self::Tesla | Self::VolkswagenPq => Some(8),
+            Self::Chrysler
+            | Self::CommaBody
+            | Self::Giorgio
+            | Self::Honda
+            | Self::Hyundai
+            | Self::HyundaiFd
+            | Self::Nissan
+            | Self::Subaru
+            | Self::Toyota => None,
+        }
+    }
+
+    /// Returns whether the checksum has a constant that depends on the CAN ID of the message.
+    #[must_use]
+    pub const fn has_id(self) -> bool {
+        matches!(self, Self::Giorgio | Self::Psa)
+    }
+
     /// Returns the settings for the message with this CAN ID. `result` is the place of the
-    /// checksum; only PSA, Tesla and Volkswagen's PQ need it, the others have a place of their own.
+    /// checksum, for makes with [`checksum_bits`](Self::checksum_bits).
     ///
     /// # Errors
     /// [`SettingsError::NoPlace`] if there is no place and the make needs one,
@@ -91,10 +116,12 @@ impl MakeName {
         result: Option<PayloadField>,
         common: SumCommon,
     ) -> Result<ProtectionSettings, SettingsError> {
-        let place = |needed| {
+        let place = || {
             let field = result.ok_or(SettingsError::NoPlace)?;
             let found = field.bits();
-            if found != needed {
+            if let Some(needed) = self.checksum_bits()
+                && found != needed
+            {
                 return Err(SettingsError::Width { found, needed });
             }
             // A field begins in a payload of 2048 bytes, or the settings are refused later.
@@ -112,17 +139,17 @@ impl MakeName {
             Self::Toyota => ProtectionSettings::Sum8(Sum8Settings::toyota(common)),
             Self::Subaru => ProtectionSettings::Sum8(Sum8Settings::subaru(common)),
             Self::Tesla => {
-                let (result, _) = place(8)?;
+                let (result, _) = place()?;
                 ProtectionSettings::Sum8(Sum8Settings::tesla(result, common))
             }
             Self::Honda => ProtectionSettings::NibbleSum(NibbleSumSettings::honda(common)),
             Self::Psa => {
-                let (result, is_high) = place(4)?;
+                let (result, is_high) = place()?;
                 let settings = NibbleSumSettings::psa(id, result, is_high, common);
                 ProtectionSettings::NibbleSum(settings)
             }
             Self::VolkswagenPq => {
-                let (result, _) = place(8)?;
+                let (result, _) = place()?;
                 ProtectionSettings::XorSum(XorSumSettings {
                     start: 0,
                     result,
@@ -146,5 +173,38 @@ impl FromStr for MakeName {
         let mut all = Self::ALL.into_iter();
         all.find(|make| make.name() == text)
             .ok_or(SettingsError::MakeName)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a make states of its place and of its constant is what its settings need.
+    #[test]
+    fn settings_need_what_the_make_states() {
+        for make in MakeName::ALL {
+            let of = |id, bits| {
+                let result = PayloadField::within_byte(8, bits);
+                make.to_settings(CanId::sff(id).unwrap(), result, SumCommon::default())
+            };
+            let without = make.to_settings(CanId::default(), None, SumCommon::default());
+            match make.checksum_bits() {
+                Some(bits) => {
+                    assert_eq!(without, Err(SettingsError::NoPlace), "{make}");
+                    assert!(of(0xDE, bits).is_ok(), "{make}");
+                    let (found, needed) = (bits - 1, bits);
+                    let width = SettingsError::Width { found, needed };
+                    assert_eq!(of(0xDE, found), Err(width), "{make}");
+                }
+                None => assert!(without.is_ok(), "{make}"),
+            }
+            let bits = make.checksum_bits().unwrap_or(8);
+            // Messages with constants of their own.
+            let ids = [0xDE, 0xEE, 0x100, 0x38D, 0x42D, 0x452];
+            let of_all = ids.map(|id| of(id, bits).unwrap());
+            let has_id = of_all.iter().any(|settings| *settings != of_all[0]);
+            assert_eq!(has_id, make.has_id(), "{make}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The messages and signals of the databases that the keys name.
 
 use super::consistency::{SetSignal, check_set, warn_of_unset};
-use super::lookup::{bits, counter_of, find_message, find_signal, header, presence};
+use super::lookup::{bits, counter_of, find_message, find_signal, header};
 use super::rules::{
     ComposedMessage, InputMessage, InputSignal, SendTiming, SignalAssignment, SilenceRule,
     SilentValue, SourceIndex,
@@ -288,7 +288,7 @@ impl<'d> Binder<'_, 'd> {
             self.inputs.get_mut(at)?.signals.push(InputSignal {
                 field: message.signals.get(signal)?.field,
                 is_signed,
-                presence: presence(message, signal),
+                presence: message.presence_tests(signal),
             });
         }
         Some(SourceIndex {

@@ -2,7 +2,7 @@
 
 use super::spec::MakeSpec;
 use config::{Diagnostic, Diagnostics};
-use signals::{MessageDefinition, SignalField, SignalPresence};
+use signals::{MessageDefinition, SignalPresence};
 use std::ops::Range;
 
 /// The maximum number of signals that a warning names.
@@ -27,7 +27,7 @@ pub(super) fn check_set(
         let mut before = set.iter().take(count);
         let other = before.find_map(|(other, _)| {
             let other = message.signals.get(*other)?;
-            shares_bits(&signal.field, &other.field, message.len).then_some(other)
+            signal.field.shares_bits(&other.field).then_some(other)
         });
         if let Some(other) = other {
             let text = if other.name == signal.name {
@@ -38,19 +38,20 @@ pub(super) fn check_set(
             found.push(Diagnostic::error(span.clone(), text).hint("set one of them"));
             is_right = false;
         }
-        if let SignalPresence::Switched { switch, values } = &signal.presence {
-            let Some(definition) = message.signals.get(*switch) else {
+        // Its switch is one of the signals that are set, so that the switch of that one is, too.
+        if let Some(switch) = message.switches(*at).next() {
+            let Some(definition) = message.signals.get(switch.index) else {
                 continue;
             };
-            let is_set = set.iter().any(|(other, _)| other == switch);
+            let is_set = set.iter().any(|(other, _)| *other == switch.index);
             let value = definition.field.read(initial);
-            let selects = value.is_some_and(|value| values.iter().any(|it| it.contains(&value)));
+            let selects = value.is_some_and(|value| switch.has(value));
             if !is_set || !selects {
                 let text = format!(
                     "signal {} is in frames with certain values of {} only",
                     signal.name, definition.name
                 );
-                let first = values.first().map_or(0, |range| *range.start());
+                let first = switch.values.first().map_or(0, |range| *range.start());
                 let hint = format!(
                     "set {} to a value that selects it (raw {first})",
                     definition.name
@@ -61,13 +62,6 @@ pub(super) fn check_set(
         }
     }
     is_right
-}
-
-/// Returns whether two fields have a bit in common, in payloads of this length.
-fn shares_bits(a: &SignalField, b: &SignalField, len: usize) -> bool {
-    let mut payload = vec![0; len];
-    a.write(&mut payload, u64::MAX);
-    b.read(&payload).is_some_and(|bits| bits != 0)
 }
 
 /// Warns of signals that are sent as 0 because they are not set.

@@ -5,45 +5,8 @@ use super::spec::{MakeSpec, ValueSpec};
 use config::{Diagnostic, Diagnostics, SpannedValue, did_you_mean};
 use frame::flags;
 use frame::{Header, Kind};
-use signals::{
-    BitMeaning, FieldTest, MessageDatabase, MessageDefinition, SignalDefinition, SignalKind,
-    SignalPresence,
-};
+use signals::{MessageDatabase, MessageDefinition, SignalDefinition, SignalKind};
 use std::ops::Range;
-
-/// Returns the tests of the switches of a signal. A switch with several ranges gets the range from
-/// the first to the last one only if they are one; otherwise one test for each side.
-pub(super) fn presence(message: &MessageDefinition, signal: usize) -> Vec<FieldTest> {
-    let mut tests = Vec::new();
-    let mut at = signal;
-    while let Some(SignalPresence::Switched { switch, values }) =
-        message.signals.get(at).map(|signal| &signal.presence)
-    {
-        let Some(definition) = message.signals.get(*switch) else {
-            break;
-        };
-        let field = definition.field;
-        let test = |first: u64, last: u64, is_negated| {
-            FieldTest::new(field, BitMeaning::Unsigned, (first, last), is_negated)
-        };
-        let mut ranges: Vec<(u64, u64)> =
-            values.iter().map(|it| (*it.start(), *it.end())).collect();
-        ranges.sort_unstable();
-        if let (Some(first), Some(last)) = (ranges.first(), ranges.iter().map(|it| it.1).max()) {
-            tests.extend(test(first.0, last, false));
-        }
-        // The gaps between the ranges.
-        for pair in ranges.windows(2) {
-            if let [(_, end), (next, _)] = pair
-                && *next > end.saturating_add(1)
-            {
-                tests.extend(test(end + 1, next - 1, true));
-            }
-        }
-        at = *switch;
-    }
-    tests
-}
 
 pub(super) fn find_message<'d>(
     database: &'d MessageDatabase,

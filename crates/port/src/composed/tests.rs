@@ -17,6 +17,13 @@ BO_ 512 Doors: 2 Body
  SG_ Switch M : 0|8@1+ (1,0) [0|255] "" Gateway
  SG_ Front m1 : 8|8@1+ (1,0) [0|255] "" Gateway
  SG_ Rear m2 : 8|8@1+ (1,0) [0|255] "" Gateway
+BO_ 514 Pages: 3 Body
+ SG_ Book M : 0|8@1+ (1,0) [0|255] "" Gateway
+ SG_ Page m1M : 8|8@1+ (1,0) [0|255] "" Gateway
+ SG_ Line m2 : 16|8@1+ (1,0) [0|255] "" Gateway
+
+SG_MUL_VAL_ 514 Page Book 1-9, 2-3, 5-6;
+SG_MUL_VAL_ 514 Line Page 2-2;
 "#;
 
 const DASH: &str = r#"
@@ -29,6 +36,13 @@ BO_ 768 Dash: 4 Gateway
 BO_ 769 Paged: 2 Gateway
  SG_ Page M : 0|8@1+ (1,0) [0|3] "" Cluster
  SG_ Text m2 : 8|8@1+ (1,0) [0|255] "" Cluster
+BO_ 770 Nested: 3 Gateway
+ SG_ Book M : 0|8@1+ (1,0) [0|255] "" Cluster
+ SG_ Page m1M : 8|8@1+ (1,0) [0|255] "" Cluster
+ SG_ Line m2 : 16|8@1+ (1,0) [0|255] "" Cluster
+
+SG_MUL_VAL_ 770 Page Book 1-1;
+SG_MUL_VAL_ 770 Line Page 2-2;
 VAL_ 768 Mode 0 "Off" 2 "Sport" ;
 "#;
 
@@ -158,6 +172,28 @@ fn messages_are_made_from_the_signals_of_others() {
     assert_eq!((counters.taken, counters.sent), (5, 5));
 }
 
+/// The value of the switch is in the first of several ranges, and between the others.
+#[test]
+fn a_source_can_have_nested_switches_with_several_ranges() {
+    let mut bench = PortBench::new(
+        "database = 'dash'\n[make.Dash]\nevery = '1s'\non_change = true\n\
+         signals = { Shown = 0, ShownInvalid = 0, Alive = 0, Mode = 0, Door = { from = 'body.Pages.Line' } }\n",
+    );
+    for (at, frame) in [
+        (10, "202#040207"),
+        (20, "202#000208"),
+        (30, "202#0A0209"),
+        (40, "202#04030A"),
+        (50, "202#09020B"),
+    ] {
+        assert_eq!(bench.take(at * MS, frame), Ok(()));
+        bench.run_until(at * MS);
+    }
+    let expected = [(10, "300#00000007"), (50, "300#0000000B")];
+    let expected = expected.map(|(at, text)| (at, text.to_owned()));
+    assert_eq!(bench.made, expected);
+}
+
 #[test]
 fn the_port_is_described() {
     let (bound, _) = read(LINES);
@@ -230,6 +266,16 @@ fn mistakes_are_named() {
                 .to_owned(),
             "signal Text is in frames with certain values of Page only",
         ),
+        (
+            "database = 'dash'\n[make.Nested]\nevery = '1s'\nsignals = { Page = 2, Line = 1 }"
+                .to_owned(),
+            "signal Page is in frames with certain values of Book only",
+        ),
+        (
+            "database = 'dash'\n[make.Nested]\nevery = '1s'\nsignals = { Book = 1, Line = 1 }"
+                .to_owned(),
+            "signal Line is in frames with certain values of Page only",
+        ),
         ("database = 'dash'\n[make.Dash]".to_owned(), "needs `every`"),
         (
             dash("min_distance = '20ms'"),
@@ -243,7 +289,8 @@ fn mistakes_are_named() {
             "{lines}: {messages:?}"
         );
     }
-    let (bound, messages) =
-        read("database = 'dash'\n[make.Paged]\nevery = '1s'\nsignals = { Page = 2, Text = 1 }");
-    assert!(bound.is_some() && messages.is_empty(), "{messages:?}");
+    for signals in ["Paged]\nsignals = { Page = 2, Text = 1 }", "Nested]\nsignals = { Book = 1, Page = 2, Line = 3 }"] {
+        let (bound, messages) = read(&format!("database = 'dash'\n[make.{signals}\nevery = '1s'"));
+        assert!(bound.is_some() && messages.is_empty(), "{messages:?}");
+    }
 }

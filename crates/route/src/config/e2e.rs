@@ -345,25 +345,23 @@ fn of_make(
             table.wrong(key, message, "leave it out", found);
         }
     }
-    let needs_id = matches!(make, MakeName::Giorgio | MakeName::Psa);
-    let is_of_half = make == MakeName::Psa;
-    let needs_place = is_of_half || matches!(make, MakeName::Tesla | MakeName::VolkswagenPq);
+    let bits = make.checksum_bits();
+    let is_of_half = bits.is_some_and(|bits| bits < 8);
     for (key, is_used) in [
-        ("checksum", needs_place),
+        ("checksum", bits.is_some()),
         ("high_half", is_of_half),
-        ("id", needs_id),
+        ("id", make.has_id()),
     ] {
         if table.has(key) && !is_used {
             let message = format!("`{key}` has no effect on the checksum of {make}");
             table.wrong(key, message, "leave it out", found);
         }
     }
-    let bits = if is_of_half { 4 } else { 8 };
     let half = if is_of_half && keys.high_half { 4 } else { 0 };
-    let result = keys
-        .checksum
-        .and_then(|byte| PayloadField::within_byte(usize::from(byte) * 8 + half, bits));
-    if needs_id && keys.id.is_none() {
+    let result = keys.checksum.zip(bits);
+    let result = result
+        .and_then(|(byte, bits)| PayloadField::within_byte(usize::from(byte) * 8 + half, bits));
+    if make.has_id() && keys.id.is_none() {
         let hint = "add `id = \"123\"`: the checksum has a constant by the message";
         table.missing("id", hint, found);
         return None;

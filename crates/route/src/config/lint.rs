@@ -102,10 +102,8 @@ fn doubled(
     let id = CanId::from_raw(one.example);
     let frame = if id.is_err() {
         String::from("an error frame")
-    } else if id.is_eff() {
-        format!("frame {:08X}", id.number())
     } else {
-        format!("frame {:03X}", id.number())
+        format!("frame {id}")
     };
     let message = format!(
         "{frame} from port `{}` is sent twice to port `{}`: by route `{}` and by route `{}`",

@@ -3,10 +3,10 @@
 use super::keys::RouteKeys;
 use super::{NamedDatabase, PortNames};
 use crate::text::ids;
-use crate::text::words::id_number;
 use crate::{IdFilter, IdSet, PortId};
 use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue, did_you_mean};
-use alloc::{format, string::String, sync::Arc, vec::Vec};
+use alloc::string::{String, ToString as _};
+use alloc::{format, sync::Arc, vec::Vec};
 use frame::CanId;
 use signals::{MessageDefinition, MessageIndex, SignalDefinition};
 
@@ -103,7 +103,7 @@ pub(super) fn read<'d>(
         let ids: Vec<_> = choice
             .definitions
             .iter()
-            .map(|one| id_number(one.id.is_eff(), one.id.number()))
+            .map(|one| one.id.to_string())
             .collect();
         let span = table.key_span("id").unwrap_or_else(|| table.span());
         let message = format!(
@@ -215,10 +215,7 @@ impl MessageSearch<'_, '_> {
         if let Some(chosen) = chosen {
             return Some((chosen, filter_of(chosen)));
         }
-        let ids: Vec<_> = named
-            .iter()
-            .map(|one| id_number(one.id.is_eff(), one.id.number()))
-            .collect();
+        let ids: Vec<_> = named.iter().map(|one| one.id.to_string()).collect();
         let message = format!(
             "database `{}` has {} messages `{}`: {}",
             database.name,

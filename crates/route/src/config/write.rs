@@ -11,8 +11,10 @@ use core::fmt::Write as _;
 use frame::{CanId, dlc};
 
 /// Returns routes as `[[routes]]` tables. Parsing them with the same ports gives the same routes.
-/// Only the order of a route's ID filters, which has no meaning, may change: those that `id` can
-/// express come first. A port without a name in `ports` is written as `port N`.
+/// A route names its end-to-end protections (`verify`, `protect`), whose tables `[e2e.NAME]` are
+/// not part of the result: the file that is parsed must have them. Only the order of a route's ID
+/// filters, which has no meaning, may change: those that `id` can express come first. A port
+/// without a name in `ports` is written as `port N`.
 #[must_use]
 pub fn to_toml(routes: &[Route], ports: &[String]) -> String {
     let mut text = String::new();

@@ -5,7 +5,8 @@ use super::paths::{integer, short_name, text_at, walk};
 use super::{ArxmlReader, can_id, length};
 use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
-use crate::message::{ImpossibleMessage, MessageDefinition};
+use crate::message::MessageDefinition;
+use crate::shown::shown;
 use crate::signal::{SignalDefinition, SignalKind};
 use crate::xml::{children, float_kind};
 use alloc::borrow::ToOwned as _;
@@ -42,13 +43,11 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             let Some(frame) = path.and_then(|path| frames.get(path)) else {
                 continue;
             };
+            // Several PDUs of Com can have one frame, whose settings are searched for each of them.
             let name = identifier(short_name(container));
-            match self.read_com_pdu(container, *frame, &name) {
-                Ok(message) => self.messages.push(message),
-                Err(problem) => {
-                    let error = self.lines.error(container, &problem);
-                    self.impossible.push(ImpossibleMessage { name, error });
-                }
+            if self.has_time_for(*frame) && self.has_room(container, 1, name.len()) {
+                let read = self.read_com_pdu(container, *frame, &name);
+                self.add_message(container, read, &name);
             }
         }
     }
@@ -76,11 +75,13 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             let read = match signal {
                 Ok(Some(signal)) => {
                     // Each setting is searched for among all of them.
-                    if !self.has_time(reference, signal.descendants().count()) {
+                    if !self.has_time_for(signal) {
                         break;
                     }
                     self.read_com_signal(signal, message.len)
-                        .map_err(|problem| format!("signal {}: {problem}", short_name(signal)))
+                        .map_err(|problem| {
+                            format!("signal {}: {problem}", shown(short_name(signal)))
+                        })
                 }
                 Ok(None) => Err("a reference without a value".to_owned()),
                 Err(problem) => Err(problem),
@@ -92,6 +93,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             match read {
                 Ok(signal) => message.signals.push(signal),
                 Err(problem) => {
+                    let name = shown(name);
                     let problem = format!("message {name}: {problem}; it is left out");
                     self.warn(reference, &problem);
                 }
@@ -116,6 +118,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             integer(bits).and_then(|bits| u8::try_from(bits).ok()),
         );
         let (Some(start), Some(bits)) = place else {
+            let (start, bits) = (shown(start), shown(bits));
             return Err(format!("`{start}`|`{bits}` is not a place in a payload"));
         };
         let layout = FieldLayout {

@@ -7,6 +7,7 @@
 //! all in one database.
 
 mod configuration;
+mod multiplex;
 mod nodes;
 mod paths;
 mod pdu;
@@ -20,6 +21,7 @@ use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase, MessageDefinition};
 use crate::room::SignalRoom;
+use crate::shown::shown;
 use crate::xml::{self, LineTable};
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -33,9 +35,9 @@ use roxmltree::Node;
 /// The namespace of AUTOSAR 4.x.
 const NAMESPACE: &str = "http://autosar.org/schema/r4.0";
 
-/// The most comparisons of the nodes of signals, and readings of their scales and settings: a file
-/// can refer to a PDU any number of times.
-const MAX_COMPARISONS: usize = 50_000_000;
+/// The most comparisons of the nodes of signals, and readings of elements of the file: a file can
+/// refer to a PDU any number of times. An element of a real file is read 10 times at most.
+const MAX_COMPARISONS: usize = 200_000_000;
 
 /// Reads a file in UTF-8, UTF-16 or Windows-1252.
 ///
@@ -43,6 +45,15 @@ const MAX_COMPARISONS: usize = 50_000_000;
 /// [`DatabaseError`] if the file is not XML, or not of AUTOSAR 4.x. A message that no frame can
 /// represent does not fail the file ([`MessageDatabase::impossible`]).
 pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
+    read_within(bytes, SignalRoom::default(), MAX_COMPARISONS)
+}
+
+/// Reads a file within these limits.
+fn read_within(
+    bytes: &[u8],
+    room: SignalRoom,
+    comparisons_left: usize,
+) -> Result<MessageDatabase, DatabaseError> {
     let text = decode(bytes);
     let document = xml::parse(&text)?;
     let root = document.root_element();
@@ -61,9 +72,9 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
         lines,
         messages: Vec::new(),
         of_pdus: BTreeMap::new(),
-        room: SignalRoom::default(),
+        room,
         is_full: false,
-        comparisons_left: MAX_COMPARISONS,
+        comparisons_left,
         impossible: Vec::new(),
         warnings: Vec::new(),
     };
@@ -162,7 +173,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         taken.is_ok()
     }
 
-    /// Returns whether so many comparisons of nodes can be made.
+    /// Returns whether the file has time for this number of comparisons and readings.
     fn has_time(&mut self, element: Node<'_, '_>, comparisons: usize) -> bool {
         let had = self.comparisons_left;
         self.comparisons_left = had.saturating_sub(comparisons);
@@ -174,21 +185,71 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         self.comparisons_left > 0
     }
 
-    /// Reads a frame of a bus.
-    fn read_frame(&mut self, triggering: Node<'a, 'input>) {
-        match self.read_possible(triggering) {
+    /// Returns whether an element, with all that it contains, can be read once more.
+    fn has_time_for(&mut self, element: Node<'a, 'input>) -> bool {
+        let all = element.descendants().take(self.comparisons_left);
+        self.has_time(element, all.count())
+    }
+
+    /// Returns whether the children of an element can be searched once more.
+    fn has_time_in(&mut self, element: Node<'a, 'input>) -> bool {
+        let all = element.children().take(self.comparisons_left);
+        self.has_time(element, all.count())
+    }
+
+    /// Returns the description of an element; empty without the time for it.
+    fn description(&mut self, element: Node<'a, 'input>) -> String {
+        let text = walk(element, &["DESC"]);
+        let has_time = self.has_time_in(element) && text.is_none_or(|text| self.has_time_for(text));
+        if has_time {
+            description(element)
+        } else {
+            String::new()
+        }
+    }
+
+    /// Adds a message, or the reason why no frame can represent it, if the file has room for its
+    /// texts.
+    fn add_message(
+        &mut self,
+        element: Node<'a, 'input>,
+        read: Result<MessageDefinition, String>,
+        name: &str,
+    ) {
+        match read {
             Ok(message) => self.messages.push(message),
             Err(problem) => {
-                let name = identifier(short_name(triggering));
-                let error = self.lines.error(triggering, &problem);
-                self.impossible.push(ImpossibleMessage { name, error });
+                if self.has_room(element, 1, name.len().saturating_add(problem.len())) {
+                    let (name, error) = (name.to_owned(), self.lines.error(element, &problem));
+                    self.impossible.push(ImpossibleMessage { name, error });
+                }
             }
         }
     }
 
-    fn read_possible(&mut self, triggering: Node<'a, 'input>) -> Result<MessageDefinition, String> {
+    /// Reads a frame of a bus.
+    fn read_frame(&mut self, triggering: Node<'a, 'input>) {
+        if self.is_full {
+            return;
+        }
+        let read = self.read_possible(triggering).transpose();
+        if let Some(read) = read {
+            self.add_message(triggering, read, &identifier(short_name(triggering)));
+        }
+    }
+
+    /// Reads a frame; `None` if the file has no room for it.
+    fn read_possible(
+        &mut self,
+        triggering: Node<'a, 'input>,
+    ) -> Result<Option<MessageDefinition>, String> {
         let frame = self.paths.follow(triggering, "FRAME-REF")?;
         let frame = frame.ok_or("it has no FRAME-REF")?;
+        let comment = self.description(frame);
+        let texts = short_name(frame).len().saturating_add(comment.len());
+        if !self.has_room(triggering, 1, texts) {
+            return Ok(None);
+        }
         let name = identifier(short_name(frame));
         let id = text_at(triggering, &["IDENTIFIER"]).unwrap_or_default();
         let mode = text_at(triggering, &["CAN-ADDRESSING-MODE"]);
@@ -196,7 +257,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         let len = length(text_at(frame, &["FRAME-LENGTH"]).unwrap_or_default())?;
         let line = self.lines.of(frame);
         let mut message = MessageDefinition::new(line, name, id, len);
-        message.comment = description(frame);
+        message.comment = comment;
         let index = self.messages.len();
         self.read_pdus(frame, index, &mut message);
         let is_fd = ["CAN-FRAME-TX-BEHAVIOR", "CAN-FRAME-RX-BEHAVIOR"]
@@ -204,7 +265,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             .any(|name| text_at(triggering, &[name]) == Some("CAN-FD"));
         message.set_fd(is_fd, None);
         self.add_ports(triggering, &mut message);
-        Ok(message)
+        Ok(Some(message))
     }
 }
 
@@ -217,15 +278,26 @@ fn can_id(number: &str, is_extended: bool) -> Result<CanId, String> {
 fn length(text: &str) -> Result<usize, String> {
     let len = integer(text).and_then(|len| u16::try_from(len).ok());
     len.map(usize::from)
-        .ok_or_else(|| format!("`{text}` is not a valid length of a message"))
+        .ok_or_else(|| format!("`{}` is not a valid length of a message", shown(text)))
 }
 
 impl MessageDefinition {
+    fn has_sender(&self, name: &str) -> bool {
+        self.more_senders.iter().any(|known| known == name)
+    }
+
     /// Adds a sender, unless it is known.
     fn add_sender(&mut self, name: &str) {
-        if !self.more_senders.iter().any(|known| known == name) {
+        if !self.has_sender(name) {
             self.more_senders.push(name.to_owned());
         }
+    }
+
+    /// Returns the number of signals without this receiver.
+    fn signals_without(&self, receiver: &str) -> usize {
+        let all = self.signals.iter();
+        all.filter(|signal| !signal.receivers.iter().any(|known| known == receiver))
+            .count()
     }
 
     /// Adds a receiver of all signals, unless it is known.

@@ -4,6 +4,7 @@ use super::ArxmlReader;
 use super::paths::{short_name, text_at, walk};
 use crate::define_signal::identifier;
 use crate::message::MessageDefinition;
+use crate::room::node_bytes;
 use crate::signal::SignalDefinition;
 use crate::statements::E2eAttributes;
 use crate::xml::children;
@@ -46,6 +47,10 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         let Some(ecu) = ecu_around(controller) else {
             return;
         };
+        // Several nodes can be of one ECU with a long name.
+        if !self.has_time(node, short_name(ecu).len()) {
+            return;
+        }
         let name = &*identifier(short_name(ecu));
         for (list, reference, is_sender) in [
             ("RX-NM-PDU-REFS", "RX-NM-PDU-REF", false),
@@ -62,16 +67,26 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
     }
 
     fn add_node(&mut self, pdu: Node<'a, 'input>, name: &str, is_sender: bool) {
-        let indices = self.of_pdus.get(&pdu.id().get()).cloned();
-        for index in indices.into_iter().flatten() {
+        for index in self.messages_of(pdu) {
             let Some(message) = self.messages.get(index) else {
                 continue;
             };
             let known = |signal: &SignalDefinition| signal.receivers.len() + 1;
-            let effort = message.signals.iter().map(known).sum::<usize>() + 1;
-            let texts = message.signals.len().saturating_mul(receiver_bytes(name));
-            let texts = if is_sender { 0 } else { texts };
-            if !self.has_time(pdu, effort) || !self.has_room(pdu, 0, texts) {
+            let effort = match is_sender {
+                true => message.more_senders.len(),
+                false => message.signals.iter().map(known).sum::<usize>(),
+            };
+            if !self.has_time(pdu, effort.saturating_add(1)) {
+                return;
+            }
+            let Some(message) = self.messages.get(index) else {
+                continue;
+            };
+            let places = match is_sender {
+                true => usize::from(!message.has_sender(name)),
+                false => message.signals_without(name),
+            };
+            if !self.has_room(pdu, 0, places.saturating_mul(node_bytes(name))) {
                 return;
             }
             let Some(message) = self.messages.get_mut(index) else {
@@ -82,6 +97,17 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 false => message.add_receiver(name),
             }
         }
+    }
+
+    /// Returns the indices of the messages with a PDU; none without the time to read them.
+    fn messages_of(&mut self, pdu: Node<'a, 'input>) -> Vec<usize> {
+        let id = pdu.id().get();
+        let count = self.of_pdus.get(&id).map_or(0, Vec::len);
+        let indices = match self.has_time(pdu, count) {
+            true => self.of_pdus.get(&id).cloned(),
+            false => None,
+        };
+        indices.unwrap_or_default()
     }
 
     /// Adds the ECUs whose ports a frame has on its bus. Its signals have no receivers yet.
@@ -99,15 +125,15 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 continue;
             };
             match text_at(port, &["COMMUNICATION-DIRECTION"]) {
-                Some("OUT") => senders.add(short_name(ecu)),
-                Some("IN") => receivers.add(short_name(ecu)),
+                Some("OUT") => senders.add(ecu),
+                Some("IN") => receivers.add(ecu),
                 _ => {}
             }
         }
-        message.more_senders.extend(senders.all);
-        let each = receivers.all.iter();
-        let texts: usize = each.map(|name| receiver_bytes(name)).sum();
-        let texts = texts.saturating_mul(message.signals.len());
+        if self.has_room(triggering, 0, senders.bytes()) {
+            message.more_senders.extend(senders.all);
+        }
+        let texts = receivers.bytes().saturating_mul(message.signals.len());
         if self.has_room(triggering, 0, texts) {
             for signal in &mut message.signals {
                 signal.receivers.clone_from(&receivers.all);
@@ -133,16 +159,30 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             let Ok(Some(pdu)) = self.paths.follow(pdu, "I-SIGNAL-I-PDU-REF") else {
                 continue;
             };
-            for index in self.of_pdus.get(&pdu.id().get()).into_iter().flatten() {
-                if let Some(message) = self.messages.get_mut(*index) {
+            for index in self.messages_of(pdu) {
+                if !self.has_room(pdu, 0, attributes.text_bytes()) {
+                    return;
+                }
+                if let Some(message) = self.messages.get_mut(index) {
                     message.e2e = Some(attributes.clone());
                 }
             }
         }
     }
 
-    /// Returns the end-to-end protection by the transformer of a group of signals.
-    pub(super) fn transformer(&self, group: Node<'a, 'input>) -> Option<E2eAttributes> {
+    /// Returns the end-to-end protection by the transformer of a group of signals; `None` without
+    /// the time to read it, or the room for its texts, too.
+    pub(super) fn transformer(&mut self, group: Node<'a, 'input>) -> Option<E2eAttributes> {
+        let properties = walk(group, &["TRANSFORMATION-I-SIGNAL-PROPSS"]);
+        if !self.has_time_in(group) || !self.has_time_for(properties?) {
+            return None;
+        }
+        let attributes = self.transformer_attributes(group)?;
+        let has_room = self.has_room(group, 0, attributes.text_bytes());
+        has_room.then_some(attributes)
+    }
+
+    fn transformer_attributes(&self, group: Node<'a, 'input>) -> Option<E2eAttributes> {
         let properties = walk(
             group,
             &[
@@ -182,21 +222,25 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
 #[derive(Default)]
 struct NodeNames {
     all: Vec<String>,
-    known: BTreeSet<String>,
+    names: BTreeSet<String>,
+    /// The elements of the nodes: a file can refer to one node any number of times.
+    nodes: BTreeSet<u32>,
 }
 
 impl NodeNames {
-    fn add(&mut self, name: &str) {
-        let name = identifier(name);
-        if self.known.insert(name.clone()) {
+    fn add(&mut self, node: Node<'_, '_>) {
+        if !self.nodes.insert(node.id().get()) {
+            return;
+        }
+        let name = identifier(short_name(node));
+        if self.names.insert(name.clone()) {
             self.all.push(name);
         }
     }
-}
 
-/// Returns the memory of a receiver of one signal, bytes.
-const fn receiver_bytes(name: &str) -> usize {
-    size_of::<String>() + name.len()
+    fn bytes(&self) -> usize {
+        self.all.iter().map(|name| node_bytes(name)).sum()
+    }
 }
 
 /// Returns the ECU that contains an element.

@@ -5,8 +5,10 @@ use super::paths::{integer, short_name, text_at, walk};
 use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::message::MessageDefinition;
-use crate::signal::{SignalDefinition, SignalPresence};
+use crate::shown::shown;
+use crate::signal::SignalDefinition;
 use crate::xml::children;
+use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,10 +19,10 @@ const MAX_DEPTH: usize = 16;
 
 /// The place of a PDU: in which message, at which byte, and how deep in other PDUs.
 #[derive(Clone, Copy)]
-struct PduPlace {
-    message: usize,
-    byte: u16,
-    depth: usize,
+pub(super) struct PduPlace {
+    pub(super) message: usize,
+    pub(super) byte: u16,
+    pub(super) depth: usize,
 }
 
 impl<'a, 'input> ArxmlReader<'a, 'input> {
@@ -31,13 +33,19 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         index: usize,
         message: &mut MessageDefinition,
     ) {
-        let mappings = walk(frame, &["PDU-TO-FRAME-MAPPINGS"]).into_iter();
-        for mapping in mappings.flat_map(|all| children(all, "PDU-TO-FRAME-MAPPING")) {
+        let mappings = walk(frame, &["PDU-TO-FRAME-MAPPINGS"]);
+        if !mappings.is_none_or(|all| self.has_time_for(all)) {
+            return;
+        }
+        for mapping in mappings
+            .into_iter()
+            .flat_map(|all| children(all, "PDU-TO-FRAME-MAPPING"))
+        {
             let pdu = match self.paths.follow(mapping, "PDU-REF") {
                 Ok(Some(pdu)) => pdu,
                 Ok(None) => continue,
                 Err(problem) => {
-                    let problem = format!("message {}: {problem}", message.name);
+                    let problem = format!("message {}: {problem}", shown(&message.name));
                     self.warn(mapping, &problem);
                     continue;
                 }
@@ -57,23 +65,19 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
     }
 
     /// Reads a PDU: its signals are added to the message.
-    fn read_pdu(
+    pub(super) fn read_pdu(
         &mut self,
         pdu: Node<'a, 'input>,
         place: PduPlace,
         message: &mut MessageDefinition,
     ) {
-        self.of_pdus
-            .entry(pdu.id().get())
-            .or_default()
-            .push(place.message);
-        if !self.has_room(pdu, 1, 0) {
+        if !self.note_pdu(pdu, place.message) || !self.has_time_in(pdu) {
             return;
         }
         if place.depth == MAX_DEPTH {
             let problem = format!(
                 "message {}: more than {MAX_DEPTH} PDUs within one another",
-                message.name
+                shown(&message.name)
             );
             return self.warn(pdu, &problem);
         }
@@ -85,8 +89,8 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             "CONTAINER-I-PDU" => {
                 let problem = format!(
                     "message {}: the PDUs in the container {} have no fixed place; their signals are left out",
-                    message.name,
-                    short_name(pdu)
+                    shown(&message.name),
+                    shown(short_name(pdu))
                 );
                 self.warn(pdu, &problem);
                 self.note_contained(pdu, place.message);
@@ -104,7 +108,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     }
                     Ok(None) => {}
                     Err(problem) => {
-                        let problem = format!("message {}: {problem}", message.name);
+                        let problem = format!("message {}: {problem}", shown(&message.name));
                         self.warn(pdu, &problem);
                     }
                 }
@@ -117,11 +121,26 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         }
     }
 
+    /// Notes that a message contains a PDU. Returns whether the file has room for it.
+    fn note_pdu(&mut self, pdu: Node<'a, 'input>, message: usize) -> bool {
+        let has_room = self.has_room(pdu, 1, 0);
+        if has_room {
+            let messages = self.of_pdus.entry(pdu.id().get()).or_default();
+            if messages.last() != Some(&message) {
+                messages.push(message);
+            }
+        }
+        has_room
+    }
+
     /// Notes the PDUs in a container, so that their nodes are found.
     fn note_contained(&mut self, container: Node<'a, 'input>, message: usize) {
         let Some(list) = walk(container, &["CONTAINED-PDU-TRIGGERING-REFS"]) else {
             return;
         };
+        if !self.has_time_for(list) {
+            return;
+        }
         let name = "CONTAINED-PDU-TRIGGERING-REF";
         let triggerings: Vec<Node<'_, '_>> = self.paths.follow_all(list, name).collect();
         for triggering in triggerings {
@@ -129,10 +148,9 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             // A secured PDU has its payload in it.
             for _ in 0..2 {
                 let Ok(Some(pdu)) = next else { break };
-                self.of_pdus
-                    .entry(pdu.id().get())
-                    .or_default()
-                    .push(message);
+                if !self.note_pdu(pdu, message) {
+                    return;
+                }
                 let payload = self.paths.follow(pdu, "PAYLOAD-REF");
                 next = match payload {
                     Ok(Some(payload)) => self.paths.follow(payload, "I-PDU-REF"),
@@ -152,6 +170,10 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
     ) {
         let len = text_at(payload, &["LENGTH"]).and_then(integer);
         let len = len.and_then(|len| u16::try_from(len).ok());
+        // A warning about a signal can have the name of the message twice.
+        if !self.has_room(pdu, 2, message.name.len().saturating_mul(4)) {
+            return;
+        }
         let Some(mut at) = len.and_then(|len| len.checked_add(byte)?.checked_mul(8)) else {
             return;
         };
@@ -196,8 +218,9 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     }
                     None => {
                         let problem = format!(
-                            "signal {name} of {}: {bits} bits: a signal has 1 to 64 bits; it is left out",
-                            message.name
+                            "signal {} of {}: {bits} bits: a signal has 1 to 64 bits; it is left out",
+                            shown(&name),
+                            shown(&message.name)
                         );
                         self.warn(properties, &problem);
                     }
@@ -211,7 +234,14 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
     fn read_signals(&mut self, pdu: Node<'a, 'input>, byte: u16, message: &mut MessageDefinition) {
         let lists = ["I-SIGNAL-TO-PDU-MAPPINGS", "I-SIGNAL-TO-I-PDU-MAPPINGS"];
         let mappings = lists.into_iter().filter_map(|list| walk(pdu, &[list]));
-        for mapping in mappings.flat_map(|list| children(list, "I-SIGNAL-TO-I-PDU-MAPPING")) {
+        let mappings: Vec<Node<'_, '_>> = mappings.collect();
+        if !mappings.iter().all(|list| self.has_time_for(*list)) {
+            return;
+        }
+        for mapping in mappings
+            .into_iter()
+            .flat_map(|list| children(list, "I-SIGNAL-TO-I-PDU-MAPPING"))
+        {
             if let Ok(Some(group)) = self.paths.follow(mapping, "I-SIGNAL-GROUP-REF") {
                 message.e2e = self.transformer(group).or_else(|| message.e2e.take());
             }
@@ -220,7 +250,9 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 Ok(None) => continue,
                 Ok(Some(i_signal)) => self
                     .read_signal(mapping, i_signal, byte, message.len)
-                    .map_err(|problem| format!("signal {}: {problem}", short_name(i_signal))),
+                    .map_err(|problem| {
+                        format!("signal {}: {problem}", shown(short_name(i_signal)))
+                    }),
                 Err(problem) => Err(problem),
             };
             // A warning about the signal has its name, and that of the message.
@@ -231,7 +263,10 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             match read {
                 Ok(signal) => message.signals.push(signal),
                 Err(problem) => {
-                    let problem = format!("message {}: {problem}; it is left out", message.name);
+                    let problem = format!(
+                        "message {}: {problem}; it is left out",
+                        shown(&message.name)
+                    );
                     self.warn(mapping, &problem);
                 }
             }
@@ -245,6 +280,9 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         byte: u16,
         len: usize,
     ) -> Result<SignalDefinition, String> {
+        if !self.has_time_in(i_signal) {
+            return Err("it is not read".to_owned());
+        }
         let order = byte_order(text_at(mapping, &["PACKING-BYTE-ORDER"]));
         let start = text_at(mapping, &["START-POSITION"]).unwrap_or_default();
         let bits = text_at(i_signal, &["LENGTH"]).unwrap_or_default();
@@ -255,131 +293,9 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         self.read_meaning(i_signal, &mut signal)?;
         Ok(signal)
     }
-
-    /// Reads a multiplexed PDU: a selector, PDUs for its values, and PDUs that are always there.
-    fn read_multiplexed(
-        &mut self,
-        pdu: Node<'a, 'input>,
-        inner: PduPlace,
-        message: &mut MessageDefinition,
-    ) {
-        let text = |name| text_at(pdu, &[name]).unwrap_or_default();
-        let order = byte_order(text_at(pdu, &["SELECTOR-FIELD-BYTE-ORDER"]));
-        let (start, bits) = (
-            text("SELECTOR-FIELD-START-POSITION"),
-            text("SELECTOR-FIELD-LENGTH"),
-        );
-        let (layout, field) = match place(start, bits, order, inner.byte, message.len) {
-            Ok(place) => place,
-            Err(problem) => {
-                let problem = format!(
-                    "message {}: the selector of {}: {problem}; its signals are left out",
-                    message.name,
-                    short_name(pdu)
-                );
-                return self.warn(pdu, &problem);
-            }
-        };
-        // The file has no name for it.
-        let start = format!("{}_selector", message.name);
-        let number = message
-            .signals
-            .iter()
-            .filter(|signal| signal.name.starts_with(&start));
-        let name = format!("{start}{}", number.count() + 1);
-        let switch = message.signals.len();
-        let line = self.lines.of(pdu);
-        message
-            .signals
-            .push(SignalDefinition::new(line, name, layout, field));
-        let parts = walk(pdu, &["DYNAMIC-PARTS"]).into_iter();
-        let parts = parts.flat_map(|all| children(all, "DYNAMIC-PART"));
-        let alternatives = parts.filter_map(|part| walk(part, &["DYNAMIC-PART-ALTERNATIVES"]));
-        for alternative in alternatives.flat_map(|all| children(all, "DYNAMIC-PART-ALTERNATIVE")) {
-            let code = text_at(alternative, &["SELECTOR-FIELD-CODE"]).and_then(integer);
-            let code = code.and_then(|code| u64::try_from(code).ok());
-            let part = self.paths.follow(alternative, "I-PDU-REF");
-            let (Some(code), Ok(Some(part))) = (code, part) else {
-                let problem = format!(
-                    "message {}: an alternative of {} has no SELECTOR-FIELD-CODE or no PDU; it is left out",
-                    message.name,
-                    short_name(pdu)
-                );
-                self.warn(alternative, &problem);
-                continue;
-            };
-            if text_at(alternative, &["INITIAL-DYNAMIC-PART"]) == Some("true") {
-                message.signals[switch].substitutes.start = Some(code.into());
-            }
-            self.read_alternative(part, inner, message, switch, code);
-        }
-        let parts = walk(pdu, &["STATIC-PARTS"]).into_iter();
-        for part in parts.flat_map(|all| children(all, "STATIC-PART")) {
-            if let Ok(Some(part)) = self.paths.follow(part, "I-PDU-REF") {
-                self.read_pdu(part, inner, message);
-            }
-        }
-    }
-
-    /// Reads the PDU for one value of a selector. It contains the selector, too, as one of its own
-    /// signals.
-    fn read_alternative(
-        &mut self,
-        part: Node<'a, 'input>,
-        inner: PduPlace,
-        message: &mut MessageDefinition,
-        switch: usize,
-        code: u64,
-    ) {
-        let first = message.signals.len();
-        let cycle = message.cycle.take();
-        self.read_pdu(part, inner, message);
-        // The shortest cycle of its parts is that of the message.
-        message.cycle = match (cycle, message.cycle) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
-        let layout = message.signals[switch].layout;
-        let own = message.signals[first..]
-            .iter()
-            .position(|signal| signal.layout == layout);
-        if let Some(own) =
-            own.filter(|own| message.signals[first + own].presence == SignalPresence::Always)
-        {
-            let own = first + own;
-            let signal = message.signals.remove(own);
-            for later in &mut message.signals[own..] {
-                if let SignalPresence::Switched { switch, .. } = &mut later.presence
-                    && *switch > own
-                {
-                    *switch -= 1;
-                }
-            }
-            let selector = &mut message.signals[switch];
-            for name in signal.value_names {
-                if !selector
-                    .value_names
-                    .iter()
-                    .any(|known| known.raw == name.raw)
-                {
-                    selector.value_names.push(name);
-                }
-            }
-            selector.substitutes.invalid =
-                signal.substitutes.invalid.or(selector.substitutes.invalid);
-        }
-        for signal in &mut message.signals[first..] {
-            if signal.presence == SignalPresence::Always {
-                signal.presence = SignalPresence::Switched {
-                    switch,
-                    values: Vec::from([code..=code]),
-                };
-            }
-        }
-    }
 }
 
-fn byte_order(text: Option<&str>) -> ByteOrder {
+pub(super) fn byte_order(text: Option<&str>) -> ByteOrder {
     match text {
         Some("MOST-SIGNIFICANT-BYTE-FIRST") => ByteOrder::Motorola,
         _ => ByteOrder::Intel,
@@ -387,7 +303,7 @@ fn byte_order(text: Option<&str>) -> ByteOrder {
 }
 
 /// Returns the place of a signal whose PDU begins at a byte of the payload.
-fn place(
+pub(super) fn place(
     start: &str,
     bits: &str,
     order: ByteOrder,
@@ -397,6 +313,7 @@ fn place(
     let in_pdu = integer(start).and_then(|start| u16::try_from(start).ok());
     let in_frame = in_pdu.and_then(|start| start.checked_add(byte.checked_mul(8)?));
     let (Some(start), Some(bits)) = (in_frame, integer(bits)) else {
+        let (start, bits) = (shown(start), shown(bits));
         return Err(format!("`{start}`|`{bits}` is not a place in a payload"));
     };
     let layout = FieldLayout {

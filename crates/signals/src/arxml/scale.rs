@@ -1,9 +1,10 @@
 //! The meaning of a signal's bits: base types, computation methods, units and initial values.
 
 use super::ArxmlReader;
-use super::paths::{description, number, short_name, text_at, walk};
+use super::paths::{number, short_name, text_at, walk};
 use crate::decimal::Decimal;
 use crate::define::one_line;
+use crate::shown::shown;
 use crate::signal::{SignalDefinition, SignalKind, ValueName};
 use crate::xml::{children, float_kind};
 use alloc::borrow::ToOwned as _;
@@ -56,7 +57,10 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             };
         }
         let system = self.paths.follow(i_signal, "SYSTEM-SIGNAL-REF")?;
-        signal.comment = system.map(description).unwrap_or_default();
+        signal.comment = match system {
+            Some(system) => self.description(system),
+            None => String::new(),
+        };
         let physical = system
             .and_then(|system| walk(system, &["PHYSICAL-PROPS"]))
             .and_then(|properties| walk(properties, &VARIANT));
@@ -72,6 +76,11 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         }
         if let (None, Some(method)) = (unit, method) {
             unit = self.paths.follow(method, "UNIT-REF")?;
+        }
+        for element in [base_type, method, unit].into_iter().flatten() {
+            if !self.has_time_in(element) {
+                return Err("its meaning is not read".to_owned());
+            }
         }
         let unit = unit.and_then(|unit| text_at(unit, &["DISPLAY-NAME"]));
         signal.unit = one_line(unit.filter(|unit| *unit != "NoUnit").unwrap_or_default());
@@ -116,23 +125,23 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
             "" | "IDENTICAL" => return Ok(()),
             _ => {
                 let problem = format!(
-                    "signal {}: its computation method {} is {category}: the raw values are taken as physical ones",
-                    signal.name,
-                    short_name(method)
+                    "signal {}: its computation method {} is {}: the raw values are taken as physical ones",
+                    shown(&signal.name),
+                    shown(short_name(method)),
+                    shown(category)
                 );
                 self.warn(method, &problem);
                 return Ok(());
             }
         };
         let scales = walk(method, &["COMPU-INTERNAL-TO-PHYS", "COMPU-SCALES"]);
+        if !scales.is_none_or(|all| self.has_time_for(all)) {
+            return Err("its scale is not read".to_owned());
+        }
         let scales = scales
             .into_iter()
             .flat_map(|all| children(all, "COMPU-SCALE"));
         let mut segments = 0;
-        let scales: Vec<Node<'_, '_>> = scales.collect();
-        if !self.has_time(method, scales.len()) {
-            return Err("its scale is not read".to_owned());
-        }
         for scale in scales {
             let limit = |name| text_at(scale, &[name]).and_then(number);
             let (lower, upper) = (limit("LOWER-LIMIT"), limit("UPPER-LIMIT"));
@@ -147,8 +156,9 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                         }),
                         None => {
                             let problem = format!(
-                                "signal {}: the name `{name}` is of no single value; it is left out",
-                                signal.name
+                                "signal {}: the name `{}` is of no single value; it is left out",
+                                shown(&signal.name),
+                                shown(name)
                             );
                             self.warn(scale, &problem);
                         }
@@ -159,7 +169,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                     if segments == 2 {
                         let problem = format!(
                             "signal {}: its scale has several segments, of which the last one is taken for all values",
-                            signal.name
+                            shown(&signal.name)
                         );
                         self.warn(scale, &problem);
                     }
@@ -186,7 +196,7 @@ fn read_linear(scale: Node<'_, '_>, signal: &mut SignalDefinition) -> Result<(),
         let all = all.flat_map(|list| children(list, "V"));
         all.map(|value| {
             let text = value.text().unwrap_or_default();
-            number(text).ok_or_else(|| format!("`{text}` is not a number"))
+            number(text).ok_or_else(|| format!("`{}` is not a number", shown(text)))
         })
         .collect()
     };

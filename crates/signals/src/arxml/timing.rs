@@ -4,6 +4,7 @@ use super::ArxmlReader;
 use super::paths::{number, text_at, walk};
 use crate::define::stated_nanos;
 use crate::message::MessageDefinition;
+use crate::shown::shown;
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use frame::Nanos;
@@ -48,7 +49,10 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         match stated_nanos(text, number(text), 1e9) {
             Ok(time) => time,
             Err(problem) => {
-                let problem = format!("message {}: {problem}; it is left out", message.name);
+                let problem = format!(
+                    "message {}: {problem}; it is left out",
+                    shown(&message.name)
+                );
                 self.warn(element, &problem);
                 None
             }

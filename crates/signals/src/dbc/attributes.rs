@@ -3,19 +3,17 @@
 use super::raw_id;
 use super::split::FilePlaces;
 use crate::decimal::Decimal;
-use crate::define::nanos;
-use crate::statements::{E2eAttributes, ReceiveTimeout, SubstituteValues};
+use crate::shown::printable;
+use crate::statements::{E2eAttributes, SubstituteValues};
 use alloc::borrow::ToOwned;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use can_dbc_pest::{Pair, Rule};
-use frame::Nanos;
 
 /// The attribute of a signal, or of a receiver of a signal, with the time after which the signal is
 /// lost. Some tools write one attribute of the signal for each node, with the node's name behind.
-const TIMEOUT: &str = "GenSigTimeoutTime";
+pub(super) const TIMEOUT: &str = "GenSigTimeoutTime";
 
 /// The attributes of end-to-end protection.
 const E2E: [&str; 5] = [
@@ -27,22 +25,25 @@ const E2E: [&str; 5] = [
 ];
 
 /// A value as it is written, without its quotation marks.
-type Value = String;
+pub(super) struct Value {
+    pub(super) text: String,
+    pub(super) line: usize,
+}
 
 /// The name of an attribute, a node, and the attribute's value for it.
-type NodeTimeout = (String, String, Value);
+pub(super) type NodeTimeout = (String, String, Value);
 
 /// The attributes of messages, signals, nodes and the file.
 #[derive(Default)]
 pub(super) struct DbcAttributes {
     enums: BTreeMap<String, Vec<String>>,
-    defaults: BTreeMap<String, Value>,
-    of_messages: BTreeMap<(u32, String), Value>,
-    of_signals: BTreeMap<(u32, String), BTreeMap<String, Value>>,
-    of_nodes: BTreeMap<(String, String), Value>,
-    of_file: BTreeMap<String, Value>,
+    pub(super) defaults: BTreeMap<String, Value>,
+    pub(super) of_messages: BTreeMap<(u32, String), Value>,
+    pub(super) of_signals: BTreeMap<(u32, String), BTreeMap<String, Value>>,
+    of_nodes: BTreeMap<(String, String), String>,
+    of_file: BTreeMap<String, String>,
     /// [`TIMEOUT`] of receivers of a signal.
-    timeouts: BTreeMap<(u32, String), Vec<NodeTimeout>>,
+    pub(super) timeouts: BTreeMap<(u32, String), Vec<NodeTimeout>>,
     /// The line of the first attribute of end-to-end protection of a message.
     e2e_lines: BTreeMap<u32, usize>,
 }
@@ -52,10 +53,17 @@ impl DbcAttributes {
     pub(super) fn add(&mut self, statement: Pair<'_, Rule>, places: &FilePlaces<'_>) {
         let rule = statement.as_rule();
         let line = match rule {
-            Rule::attr_def | Rule::ba_def_rel | Rule::ba_def_def | Rule::ba_def_def_rel => 0,
-            Rule::attr_value => places.line(&statement),
-            Rule::ba_rel => return self.add_relation(statement),
+            Rule::attr_def | Rule::ba_def_rel => 0,
+            Rule::attr_value | Rule::ba_def_def | Rule::ba_def_def_rel => places.line(&statement),
+            Rule::ba_rel => {
+                let line = places.line(&statement);
+                return self.add_relation(statement, line);
+            }
             _ => return,
+        };
+        let value_of = |text: &Pair<'_, Rule>| Value {
+            text: unquoted(text.as_str()),
+            line,
         };
         let mut name = String::new();
         for part in statement.into_inner() {
@@ -66,7 +74,7 @@ impl DbcAttributes {
                     self.enums.insert(name.clone(), words.collect());
                 }
                 (Rule::ba_def_def | Rule::ba_def_def_rel, Rule::number | Rule::quoted_str) => {
-                    self.defaults.insert(name.clone(), unquoted(part.as_str()));
+                    self.defaults.insert(name.clone(), value_of(&part));
                 }
                 (Rule::attr_value, Rule::number | Rule::quoted_str) => {
                     self.of_file.insert(name.clone(), unquoted(part.as_str()));
@@ -79,18 +87,19 @@ impl DbcAttributes {
                             self.e2e_lines.entry(id).or_insert(line);
                         }
                         let key = (id, name.clone());
-                        self.of_messages.insert(key, unquoted(value.as_str()));
+                        self.of_messages.insert(key, value_of(&value));
                     }
                 }
                 (Rule::attr_value, Rule::signal_var) => {
-                    if let Some((id, signal, value)) = signal_value(part) {
+                    if let Some((id, signal, text)) = signal_value(part) {
+                        let value = |text| Value { text, line };
                         if let Some(node) = node_of_timeout(&name) {
                             let key = (id, signal.clone());
-                            let own = (name.clone(), node.to_owned(), value.clone());
+                            let own = (name.clone(), node.to_owned(), value(text.clone()));
                             self.timeouts.entry(key).or_default().push(own);
                         }
                         let of_message = self.of_signals.entry((id, name.clone())).or_default();
-                        of_message.insert(signal, value);
+                        of_message.insert(signal, value(text));
                     }
                 }
                 (Rule::attr_value, Rule::node_var_val) => {
@@ -106,7 +115,7 @@ impl DbcAttributes {
     }
 
     /// Adds an attribute of a node and a signal that it receives.
-    fn add_relation(&mut self, statement: Pair<'_, Rule>) {
+    fn add_relation(&mut self, statement: Pair<'_, Rule>, line: usize) {
         let mut parts = statement.into_inner();
         let is_timeout = parts
             .next()
@@ -117,9 +126,10 @@ impl DbcAttributes {
             return;
         };
         if signal.as_rule() == Rule::signal_var
-            && let Some((id, signal, value)) = signal_value(signal)
+            && let Some((id, signal, text)) = signal_value(signal)
         {
             let of_signal = self.timeouts.entry((id, signal)).or_default();
+            let value = Value { text, line };
             of_signal.push((TIMEOUT.to_owned(), node.as_str().to_owned(), value));
         }
     }
@@ -150,23 +160,14 @@ impl DbcAttributes {
 
     /// Returns a value as a word. A word can itself be a number; defaults are words, values are
     /// numbers.
-    fn in_words(&self, name: &str, value: &Value, own: bool) -> Option<String> {
+    pub(super) fn in_words(&self, name: &str, value: &Value, own: bool) -> Option<String> {
+        let value = &value.text;
         let index = value.parse::<usize>().ok();
         match (self.enums.get(name), index) {
             (Some(words), Some(index)) if own => words.get(index).cloned(),
             (Some(words), Some(index)) if !words.contains(value) => words.get(index).cloned(),
             _ => Some(value.clone()),
         }
-    }
-
-    /// Returns a time given in ms, above 0, as ns. For an enumeration, the word is the time.
-    pub(super) fn millis(&self, raw: u32, name: &str) -> Option<Nanos> {
-        millis(&self.word(raw, name)?)
-    }
-
-    /// Returns the same for a signal.
-    pub(super) fn signal_millis(&self, raw: u32, signal: &str, name: &str) -> Option<Nanos> {
-        millis(&self.signal_word(raw, signal, name)?)
     }
 
     /// Returns the raw values of a signal for times without a received value.
@@ -185,38 +186,6 @@ impl DbcAttributes {
         }
     }
 
-    /// Returns the times after which the receivers of a signal regard it as lost. `receivers` are
-    /// the names in the signal's own statement.
-    pub(super) fn receive_timeouts(
-        &self,
-        raw: u32,
-        signal: &str,
-        receivers: &[String],
-    ) -> Vec<ReceiveTimeout> {
-        let mut all: Vec<ReceiveTimeout> = Vec::new();
-        let mut known = BTreeSet::new();
-        let mut add = |node: Option<&str>, value: Option<String>| {
-            let node = node.map(|node| self.long_node(node).unwrap_or_else(|| node.to_owned()));
-            if let Some(after) = value.as_deref().and_then(millis)
-                && known.insert(node.clone())
-            {
-                all.push(ReceiveTimeout { node, after });
-            }
-        };
-        let own = self.timeouts.get(&(raw, signal.to_owned()));
-        for (name, node, value) in own.into_iter().flatten() {
-            add(Some(node), self.in_words(name, value, true));
-        }
-        for node in receivers {
-            let name = format!("{TIMEOUT}_{node}");
-            let default = self.defaults.get(&name);
-            let default = default.and_then(|value| self.in_words(&name, value, false));
-            add(Some(node), default);
-        }
-        add(None, self.signal_word(raw, signal, TIMEOUT));
-        all
-    }
-
     /// Returns the attributes of a message's end-to-end protection, if it has one of them.
     pub(super) fn e2e(&self, raw: u32) -> Option<E2eAttributes> {
         let line = *self.e2e_lines.get(&raw)?;
@@ -233,15 +202,17 @@ impl DbcAttributes {
 
     /// Returns the name that is too long for a statement, where the file has it in an attribute.
     pub(super) fn long_name(&self, raw: u32) -> Option<String> {
-        identifier(
-            self.of_messages
-                .get(&(raw, "SystemMessageLongSymbol".to_owned()))?,
-        )
+        let key = (raw, "SystemMessageLongSymbol".to_owned());
+        identifier(&self.of_messages.get(&key)?.text)
     }
 
     /// Returns the same for a signal.
     pub(super) fn long_signal(&self, raw: u32, signal: &str) -> Option<String> {
-        identifier(self.own_of_signal(raw, signal, "SystemSignalLongSymbol")?)
+        identifier(
+            &self
+                .own_of_signal(raw, signal, "SystemSignalLongSymbol")?
+                .text,
+        )
     }
 
     /// Returns the same for a node.
@@ -252,7 +223,8 @@ impl DbcAttributes {
 
     /// Returns an attribute of the file.
     pub(super) fn text(&self, name: &str) -> Option<String> {
-        let value = self.of_file.get(name).or_else(|| self.defaults.get(name));
+        let default = || self.defaults.get(name).map(|value| &value.text);
+        let value = self.of_file.get(name).or_else(default);
         value.cloned().filter(|text| !text.is_empty())
     }
 
@@ -265,23 +237,16 @@ impl DbcAttributes {
 }
 
 /// Returns the node in the name of an attribute that is one node's [`TIMEOUT`].
-fn node_of_timeout(name: &str) -> Option<&str> {
+pub(super) fn node_of_timeout(name: &str) -> Option<&str> {
     name.strip_prefix(TIMEOUT)?.strip_prefix('_')
 }
 
 /// Returns the ID of a message as the file has it, the name of a signal, and its value.
-fn signal_value(part: Pair<'_, Rule>) -> Option<(u32, String, Value)> {
+fn signal_value(part: Pair<'_, Rule>) -> Option<(u32, String, String)> {
     let mut inner = part.into_inner();
     let id = raw_id(&inner.next()?)?;
     let signal = inner.next()?.as_str().to_owned();
     Some((id, signal, unquoted(inner.next()?.as_str())))
-}
-
-/// Parses a time in ms, with or without its unit, above 0, and returns it as ns.
-fn millis(text: &str) -> Option<Nanos> {
-    let text = text.trim();
-    let text = text.strip_suffix("ms").map_or(text, str::trim_end);
-    nanos(text.parse().ok()?, 1e6)
 }
 
 /// Returns a name that a statement could have, apart from its length.
@@ -297,6 +262,5 @@ pub(super) fn unquoted(text: &str) -> String {
 
 /// Returns a text on one line, without control characters: suitable for a comment.
 pub(super) fn plain(text: &str) -> String {
-    let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    shown.take(60).collect()
+    text.chars().map(printable).take(60).collect()
 }

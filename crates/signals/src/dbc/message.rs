@@ -6,7 +6,10 @@ use super::split::FilePlaces;
 use super::{node, raw_id};
 use crate::DatabaseError;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDefinition};
+use crate::room::{SignalRoom, node_bytes};
 use crate::sending;
+use crate::shown::shown;
+use crate::statements::E2eAttributes;
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
@@ -88,7 +91,10 @@ impl DraftMessage {
             let text = id.as_str();
             error_at(
                 &id,
-                format!("{text} is not a valid ID: it has more than 32 bits"),
+                format!(
+                    "{} is not a valid ID: it has more than 32 bits",
+                    shown(text)
+                ),
             )
         })?;
         if raw == INDEPENDENT {
@@ -98,7 +104,10 @@ impl DraftMessage {
         let size = next("length")?;
         let len = size.as_str().parse::<usize>().ok();
         let Some(len) = len.filter(|len| *len <= usize::from(u16::MAX)) else {
-            let problem = format!("{} is not a valid length of a message", size.as_str());
+            let problem = format!(
+                "{} is not a valid length of a message",
+                shown(size.as_str())
+            );
             return Err(error_at(&size, problem));
         };
         let sender = node(next("sender")?.as_str());
@@ -107,8 +116,9 @@ impl DraftMessage {
             warnings.push(DatabaseWarning {
                 line,
                 problem: format!(
-                    "ID {raw} of {name} is above 2047 without the bit that marks 29 bits \
-                     (2147483648): it is taken as one of 29 bits"
+                    "ID {raw} of {} is above 2047 without the bit that marks 29 bits \
+                     (2147483648): it is taken as one of 29 bits",
+                    shown(&name)
                 ),
             });
         }
@@ -133,14 +143,19 @@ impl DraftMessage {
     }
 
     /// Returns the message with what other statements of the file add to it.
+    ///
+    /// # Errors
+    /// [`DatabaseError`] if the file has no room for it.
     pub(super) fn complete(
         self,
         attributes: &DbcAttributes,
         statements: &SignalStatements,
         others: Vec<String>,
         warnings: &mut Vec<DatabaseWarning>,
-    ) -> MessageDefinition {
-        let raw = self.raw;
+        room: &mut SignalRoom,
+    ) -> Result<MessageDefinition, DatabaseError> {
+        let (raw, line) = (self.raw, self.line);
+        room.take_at(line, 1, 0)?;
         let of_signals = || self.signals.iter().map(|signal| signal.name.as_str());
         let signal_event = of_signals().find_map(|signal| {
             let word = attributes.signal_word(raw, signal, "GenSigSendType")?;
@@ -151,7 +166,14 @@ impl DraftMessage {
                 .map(|name| attributes.signal_millis(raw, signal, name))
         });
         let signal_cycle = cycles.flatten().min();
-        let (sender, more_senders) = senders(self.sender, others, attributes);
+        let mut senders = Vec::new();
+        for name in all_senders(self.sender, others) {
+            let name = attributes.long_node(&name).unwrap_or(name);
+            room.take_at(line, 0, node_bytes(&name))?;
+            senders.push(name);
+        }
+        let mut senders = senders.into_iter();
+        let (sender, more_senders) = (senders.next(), senders.collect());
         let signals = resolve(
             raw,
             &self.name,
@@ -159,7 +181,8 @@ impl DraftMessage {
             attributes,
             statements,
             warnings,
-        );
+            room,
+        )?;
         let name = attributes.long_name(raw).unwrap_or(self.name);
         let mut message = MessageDefinition {
             sender,
@@ -173,10 +196,13 @@ impl DraftMessage {
             e2e: attributes.e2e(raw),
             comment: statements.comment_of(raw),
             signals,
-            ..MessageDefinition::new(self.line, name, self.id, self.len)
+            ..MessageDefinition::new(line, name, self.id, self.len)
         };
+        let texts = message.name.len() + message.comment.len();
+        let protection = message.e2e.as_ref().map_or(0, E2eAttributes::text_bytes);
+        room.take_at(line, 0, texts + protection)?;
         set_format(&mut message, raw, attributes);
-        message
+        Ok(message)
     }
 }
 
@@ -192,11 +218,7 @@ fn can_id(raw: u32) -> Result<CanId, String> {
 }
 
 /// Returns the first sender, and the others.
-fn senders(
-    first: Option<String>,
-    others: Vec<String>,
-    attributes: &DbcAttributes,
-) -> (Option<String>, Vec<String>) {
+fn all_senders(first: Option<String>, others: Vec<String>) -> Vec<String> {
     let mut all: Vec<String> = first.into_iter().collect();
     for other in others {
         // `BO_TX_BU_` can repeat the sender of `BO_`.
@@ -204,10 +226,7 @@ fn senders(
             all.push(other);
         }
     }
-    let mut all = all
-        .into_iter()
-        .map(|name| attributes.long_node(&name).unwrap_or(name));
-    (all.next(), all.collect())
+    all
 }
 
 /// Sets whether the message is FD or a parameter group of J1939, and the length of its frames.

@@ -12,11 +12,13 @@ mod pairs;
 mod signal;
 mod split;
 mod switches;
+mod times;
 
 use crate::define::one_line;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase};
+use crate::room::SignalRoom;
 use crate::{DatabaseError, MessageDefinition};
 use alloc::borrow::{Cow, ToOwned as _};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -38,15 +40,21 @@ const NO_NODE: [&str; 3] = ["Vector__XXX", "VectorXXX", "VECTOR__XXX"];
 /// encoding of East Asia, of which only the ASCII text is kept.
 ///
 /// # Errors
-/// [`DatabaseError`]: the first statement that is not in the grammar. A message that no frame can
+/// [`DatabaseError`]: the first statement that is not in the grammar, or the message or signal with
+/// which the file has too many for the memory. A message that no frame can
 /// represent does not fail the file ([`MessageDatabase::impossible`]).
 pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
+    read_within(bytes, &SignalRoom::default())
+}
+
+/// Reads a file that has no more than this.
+fn read_within(bytes: &[u8], room: &SignalRoom) -> Result<MessageDatabase, DatabaseError> {
     let text = decode(bytes);
-    let first = read_text(&text);
+    let first = read_text(&text, room);
     match (&first, &text) {
         // The text was not UTF-8: each byte was a character.
         (Err(_), Cow::Owned(_)) => without_pairs(bytes)
-            .and_then(|text| read_text(&text).ok())
+            .and_then(|text| read_text(&text, room).ok())
             .map_or(first, Ok),
         _ => first,
     }
@@ -67,7 +75,7 @@ struct FileStatements {
     signals: SignalStatements,
 }
 
-fn read_text(text: &str) -> Result<MessageDatabase, DatabaseError> {
+fn read_text(text: &str, room: &SignalRoom) -> Result<MessageDatabase, DatabaseError> {
     // Some statements end with their line, also the last one.
     let text = match text.ends_with(['\n', '\r']) {
         true => Cow::Borrowed(text),
@@ -95,7 +103,7 @@ fn read_text(text: &str) -> Result<MessageDatabase, DatabaseError> {
             }
         }
     }
-    Ok(all.complete())
+    all.complete(room.clone())
 }
 
 impl FileStatements {
@@ -126,7 +134,11 @@ impl FileStatements {
     }
 
     /// Returns the database, with the statements about each message put together.
-    fn complete(self) -> MessageDatabase {
+    ///
+    /// # Errors
+    /// [`DatabaseError`] at the message or signal with which the file has more than the room:
+    /// statements can give any number of messages and signals the same texts.
+    fn complete(self, mut room: SignalRoom) -> Result<MessageDatabase, DatabaseError> {
         let Self {
             messages,
             impossible,
@@ -142,15 +154,16 @@ impl FileStatements {
             .flat_map(|message| message.all_names.iter().map(|name| (message.raw, &**name)))
             .collect();
         signals.warn_of_unknown_signals(&known, &left_out, &mut warnings);
+        attributes.warn_of_times(&mut warnings);
         let messages = messages.into_iter().map(|draft| {
             let others = senders.remove(&draft.raw).unwrap_or_default();
-            draft.complete(&attributes, &signals, others, &mut warnings)
+            draft.complete(&attributes, &signals, others, &mut warnings, &mut room)
         });
-        let messages: Vec<MessageDefinition> = messages.collect();
+        let messages = messages.collect::<Result<Vec<MessageDefinition>, DatabaseError>>()?;
         warn_of_doubles(&messages, &mut warnings);
         warnings.sort_by_key(|warning| warning.line);
         let rate = |name| attributes.whole(name).filter(|rate| *rate > 0);
-        MessageDatabase {
+        Ok(MessageDatabase {
             name: attributes.text("DBName").unwrap_or_default(),
             bitrate: rate("Baudrate"),
             data_bitrate: rate("BaudrateCANFD"),
@@ -158,7 +171,7 @@ impl FileStatements {
             impossible,
             warnings,
             has_independent_signals,
-        }
+        })
     }
 }
 

@@ -4,9 +4,12 @@ use super::attributes::{DbcAttributes, unquoted};
 use super::split::FilePlaces;
 use super::switches::{SwitchStatement, SwitchedName, find_switches, without_root};
 use super::{node, raw_id};
+use crate::DatabaseError;
 use crate::decimal::Decimal;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::message::DatabaseWarning;
+use crate::room::{SignalRoom, node_bytes};
+use crate::shown::shown;
 use crate::signal::{SignalDefinition, SignalKind, SignalPresence, ValueName};
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -136,7 +139,8 @@ impl SignalStatements {
                 warnings.push(DatabaseWarning {
                     line: *line,
                     problem: format!(
-                        "{keyword} of a signal that is not in the file: {name} of message {raw}"
+                        "{keyword} of a signal that is not in the file: {} of message {raw}",
+                        shown(name)
                     ),
                 });
             }
@@ -194,7 +198,7 @@ impl DraftSignal {
         let mut warn = |problem: String| {
             warnings.push(DatabaseWarning {
                 line,
-                problem: format!("signal {name} of {message}: {problem}"),
+                problem: format!("signal {} of {}: {problem}", shown(&name), shown(message)),
             });
         };
         let order = match parts.contains_key(&Rule::little_endian) {
@@ -204,7 +208,7 @@ impl DraftSignal {
         // Without a size, it is one bit.
         let size = parts.get(&Rule::signal_size).copied().unwrap_or("1");
         let (Ok(start), Ok(bits)) = (text(Rule::start_bit).parse(), size.parse::<u32>()) else {
-            let place = text(Rule::start_bit);
+            let (place, size) = (shown(text(Rule::start_bit)), shown(size));
             warn(format!(
                 "{place}|{size} is not a place in a payload; it is left out"
             ));
@@ -251,6 +255,9 @@ impl DraftSignal {
 
 /// Returns the signals of a message with what other statements of the file add to them. Signals
 /// whose multiplexer switch is unknown are left out, with a warning.
+///
+/// # Errors
+/// [`DatabaseError`] at the signal with which the file has too many.
 pub(super) fn resolve(
     raw: u32,
     message: &str,
@@ -258,11 +265,16 @@ pub(super) fn resolve(
     attributes: &DbcAttributes,
     statements: &SignalStatements,
     warnings: &mut Vec<DatabaseWarning>,
-) -> Vec<SignalDefinition> {
+    room: &mut SignalRoom,
+) -> Result<Vec<SignalDefinition>, DatabaseError> {
     let mut warn = |draft: &DraftSignal, problem: String| {
         warnings.push(DatabaseWarning {
             line: draft.line,
-            problem: format!("signal {} of {message}: {problem}", draft.name),
+            problem: format!(
+                "signal {} of {}: {problem}",
+                shown(&draft.name),
+                shown(message)
+            ),
         });
     };
     let names: Vec<SwitchedName<'_>> = drafts
@@ -314,7 +326,13 @@ pub(super) fn resolve(
             );
         }
         let timeouts = attributes.receive_timeouts(raw, &draft.name, &draft.receivers);
-        signals.push(SignalDefinition {
+        let mut receivers = Vec::new();
+        for node in draft.receivers {
+            let node = attributes.long_node(&node).unwrap_or(node);
+            room.take_at(draft.line, 0, node_bytes(&node))?;
+            receivers.push(node);
+        }
+        let signal = SignalDefinition {
             line: draft.line,
             substitutes: attributes.substitutes(raw, &draft.name),
             timeouts,
@@ -329,18 +347,19 @@ pub(super) fn resolve(
             offset: draft.offset,
             range: draft.range,
             unit: draft.unit,
-            receivers: draft
-                .receivers
-                .into_iter()
-                .map(|node| attributes.long_node(&node).unwrap_or(node))
-                .collect(),
+            receivers,
             presence,
             value_names: statements
                 .value_names
                 .get(&key)
                 .cloned()
                 .unwrap_or_default(),
-        });
+        };
+        let of_timeouts = signal.timeouts.iter();
+        let of_timeouts = of_timeouts.map(|one| one.node.as_deref().map_or(0, node_bytes));
+        let texts = signal.text_bytes() + of_timeouts.sum::<usize>();
+        room.take_at(signal.line, 1, texts)?;
+        signals.push(signal);
     }
-    signals
+    Ok(signals)
 }

@@ -1,5 +1,6 @@
 //! Multiplexer switches: which signal decides whether a frame contains another one.
 
+use crate::shown::shown;
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -87,7 +88,8 @@ pub(super) fn without_root(
                 Some(switch) => at = *switch,
                 None => {
                     return Some(format!(
-                        "its multiplexer switch {name} is not in the message"
+                        "its multiplexer switch {} is not in the message",
+                        shown(name)
                     ));
                 }
             }

@@ -396,5 +396,6 @@ fn a_parameter_group_has_frames_of_any_source() {
     assert_eq!(name(CanId::eff(0x100).unwrap()), None);
 }
 
+mod limits;
 mod statements;
 mod values;

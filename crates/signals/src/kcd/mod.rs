@@ -11,6 +11,8 @@ use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase, MessageDefinition};
+use crate::room::{SignalRoom, node_bytes};
+use crate::shown::shown;
 use crate::xml::{self, LineTable, child, children, number};
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -25,6 +27,11 @@ use roxmltree::Node;
 /// [`DatabaseError`] if the file is not XML, or its first element is not `NetworkDefinition`. A
 /// message that no frame can represent does not fail the file ([`MessageDatabase::impossible`]).
 pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
+    read_within(bytes, SignalRoom::default())
+}
+
+/// Reads a file that has no more than this.
+fn read_within(bytes: &[u8], room: SignalRoom) -> Result<MessageDatabase, DatabaseError> {
     let text = decode(bytes);
     let document = xml::parse(&text)?;
     let root = document.root_element();
@@ -32,7 +39,7 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
     if root.tag_name().name() != "NetworkDefinition" {
         let problem = format!(
             "the element {} is not the NetworkDefinition of a KCD",
-            root.tag_name().name()
+            shown(root.tag_name().name())
         );
         return Err(lines.error(root, &problem));
     }
@@ -41,6 +48,8 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, DatabaseError> {
         nodes: children(root, "Node")
             .filter_map(|node| Some((node.attribute("id")?, identifier(node.attribute("name")?))))
             .collect(),
+        room,
+        is_full: false,
         impossible: Vec::new(),
         warnings: Vec::new(),
     };
@@ -80,13 +89,20 @@ struct KcdReader<'a> {
     lines: LineTable,
     /// The names of nodes by their IDs.
     nodes: BTreeMap<&'a str, String>,
+    room: SignalRoom,
+    /// Whether the file had more than the room, which was reported.
+    is_full: bool,
     impossible: Vec<ImpossibleMessage>,
     warnings: Vec<DatabaseWarning>,
 }
 
 impl KcdReader<'_> {
-    /// Reads a message; `None` if no frame can represent it.
+    /// Reads a message; `None` if no frame can represent it, or if the file has no room for it.
     fn read_message(&mut self, element: Node<'_, '_>) -> Option<MessageDefinition> {
+        let texts = element.attribute("name").map_or(0, str::len);
+        if self.is_full || !self.has_room(element, 1, texts) {
+            return None;
+        }
         let name = identifier(element.attribute("name").unwrap_or_default());
         match self.read_named(element, &name) {
             Ok(message) => Some(message),
@@ -116,7 +132,7 @@ impl KcdReader<'_> {
             _ => {
                 let bytes = integer(length).and_then(|len| u16::try_from(len).ok());
                 Some(usize::from(bytes.ok_or_else(|| {
-                    format!("{length} is not a valid length of a message")
+                    format!("{} is not a valid length of a message", shown(length))
                 })?))
             }
         };
@@ -132,6 +148,7 @@ impl KcdReader<'_> {
         match stated_nanos(interval, number(interval), 1e6) {
             Ok(cycle) => message.cycle = cycle,
             Err(problem) => {
+                let name = shown(name);
                 let problem = format!("message {name}: interval {problem}; it is left out");
                 self.warn(element, &problem);
             }
@@ -142,7 +159,7 @@ impl KcdReader<'_> {
         let mut senders = self.read_nodes(child(element, "Producer")).into_iter();
         message.sender = senders.next();
         message.more_senders = senders.collect();
-        message.comment = child(element, "Notes").map(xml::text).unwrap_or_default();
+        message.comment = self.read_notes(element);
         Ok(message)
     }
 
@@ -152,18 +169,47 @@ impl KcdReader<'_> {
         let all = element.into_iter();
         for reference in all.flat_map(|element| children(element, "NodeRef")) {
             let id = reference.attribute("id").unwrap_or_default();
-            match self.nodes.get(id) {
-                Some(name) => names.push(name.clone()),
-                None => self.warn(
-                    reference,
-                    &format!("no Node has the ID `{id}`; it is left out"),
-                ),
+            let Some(bytes) = self.nodes.get(id).map(|name| node_bytes(name)) else {
+                let problem = format!("no Node has the ID `{}`; it is left out", shown(id));
+                self.warn(reference, &problem);
+                continue;
+            };
+            // Any number of references can be to one node with a long name.
+            if !self.has_room(reference, 0, bytes) {
+                break;
             }
+            names.extend(self.nodes.get(id).cloned());
         }
         names
     }
 
+    /// Returns the comment of a message or signal.
+    fn read_notes(&mut self, element: Node<'_, '_>) -> String {
+        let text = child(element, "Notes").map(xml::text).unwrap_or_default();
+        match self.has_room(element, 0, text.len()) {
+            true => text,
+            false => String::new(),
+        }
+    }
+
+    /// Takes room for `count` messages and signals, and for `texts` bytes of texts. Returns whether
+    /// that is within the limits of a file; the first time that it is not, this adds a warning.
+    fn has_room(&mut self, element: Node<'_, '_>, count: usize, texts: usize) -> bool {
+        let taken = self.room.take(count, texts);
+        if let (Err(problem), false) = (&taken, self.is_full) {
+            self.is_full = true;
+            self.add_warning(element, &format!("{problem}: further ones are left out"));
+        }
+        taken.is_ok()
+    }
+
     fn warn(&mut self, element: Node<'_, '_>, problem: &str) {
+        if self.has_room(element, 0, problem.len()) {
+            self.add_warning(element, problem);
+        }
+    }
+
+    fn add_warning(&mut self, element: Node<'_, '_>, problem: &str) {
         let line = self.lines.of(element);
         self.warnings.push(DatabaseWarning {
             line,

@@ -6,8 +6,10 @@ use crate::decimal::Decimal;
 use crate::define::one_line;
 use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
+use crate::room::name_bytes;
+use crate::shown::shown;
 use crate::signal::{SignalDefinition, SignalKind, SignalPresence, ValueName};
-use crate::xml::{self, child, children, float_kind, number};
+use crate::xml::{child, children, float_kind, number};
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
@@ -38,7 +40,9 @@ impl KcdReader<'_> {
                 let value = integer(count).and_then(|value| u64::try_from(value).ok());
                 let Some(value) = value else {
                     let problem = format!(
-                        "message {message}: the group `{count}` of a multiplex is left out: its count is not the value of a switch"
+                        "message {}: the group `{}` of a multiplex is left out: its count is not the value of a switch",
+                        shown(message),
+                        shown(count)
                     );
                     self.warn(group, &problem);
                     continue;
@@ -67,7 +71,11 @@ impl KcdReader<'_> {
         message: &str,
         len: Option<usize>,
     ) -> Option<SignalDefinition> {
-        let name = identifier(element.attribute("name").unwrap_or_default());
+        let name = element.attribute("name").unwrap_or_default();
+        if !self.has_room(element, 1, name.len()) {
+            return None;
+        }
+        let name = identifier(name);
         let read = match name.is_empty() {
             true => Err("it has no name".to_owned()),
             false => read_place(element, len),
@@ -75,6 +83,7 @@ impl KcdReader<'_> {
         let (layout, field) = match read {
             Ok(place) => place,
             Err(problem) => {
+                let (name, message) = (shown(&name), shown(message));
                 let problem = format!("signal {name} of {message}: {problem}; it is left out");
                 self.warn(element, &problem);
                 return None;
@@ -86,14 +95,15 @@ impl KcdReader<'_> {
             && let Err(problem) = read_value(value, &mut signal)
         {
             let problem = format!(
-                "signal {} of {message}: {problem}; it is left out",
-                signal.name
+                "signal {} of {}: {problem}; it is left out",
+                shown(&signal.name),
+                shown(message)
             );
             self.warn(value, &problem);
             return None;
         }
         signal.receivers = self.read_nodes(child(element, "Consumer"));
-        signal.comment = child(element, "Notes").map(xml::text).unwrap_or_default();
+        signal.comment = self.read_notes(element);
         if let Some(labels) = child(element, "LabelSet") {
             self.read_labels(labels, &mut signal, message);
         }
@@ -116,14 +126,23 @@ impl KcdReader<'_> {
                 _ => continue,
             };
             match values {
-                Some(values) => signal.value_names.extend(values.map(|raw| ValueName {
-                    raw,
-                    name: one_line(name),
-                })),
+                Some(values) => {
+                    let names = values.map(|raw| ValueName {
+                        raw,
+                        name: one_line(name),
+                    });
+                    let names: Vec<ValueName> = names.collect();
+                    if !self.has_room(label, 0, name_bytes(&names)) {
+                        break;
+                    }
+                    signal.value_names.extend(names);
+                }
                 None => {
                     let problem = format!(
-                        "signal {} of {message}: the name `{name}` has no value, or more than {MAX_GROUP}; it is left out",
-                        signal.name
+                        "signal {} of {}: the name `{}` has no value, or more than {MAX_GROUP}; it is left out",
+                        shown(&signal.name),
+                        shown(message),
+                        shown(name)
                     );
                     self.warn(label, &problem);
                 }
@@ -142,7 +161,11 @@ fn read_place(
     let start = integer(offset).and_then(|offset| u16::try_from(offset).ok());
     let bits = integer(length).and_then(|length| u32::try_from(length).ok());
     let (Some(start), Some(bits)) = (start, bits) else {
-        return Err(format!("{offset}|{length} is not a place in a payload"));
+        return Err(format!(
+            "{}|{} is not a place in a payload",
+            shown(offset),
+            shown(length)
+        ));
     };
     let order = match attribute("endianess", "little") {
         "big" => ByteOrder::Motorola,
@@ -166,7 +189,7 @@ fn read_value(value: Node<'_, '_>, signal: &mut SignalDefinition) -> Result<(), 
     let decimal = |name: &str| match value.attribute(name) {
         Some(text) => match number(text) {
             Some(number) => Ok(Some(number)),
-            None => Err(format!("{name} `{text}` is not a number")),
+            None => Err(format!("{name} `{}` is not a number", shown(text))),
         },
         None => Ok(None),
     };

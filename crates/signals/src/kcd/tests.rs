@@ -1,4 +1,5 @@
-use super::read;
+use super::{read, read_within};
+use crate::room::SignalRoom;
 use crate::{ByteOrder, MessageDatabase, RawValue, SignalKind, SignalState};
 use alloc::format;
 use alloc::string::String;
@@ -198,4 +199,71 @@ fn damaged_files_are_refused() {
     );
     let found = read(file.as_bytes()).unwrap();
     assert_eq!(found.messages[0].comment, "x");
+}
+
+/// Signals, names of nodes that any number of signals can have, and comments.
+#[test]
+fn messages_and_texts_have_a_limit() {
+    let long = "n".repeat(1000);
+    let file = |message: &str| {
+        format!(
+            "<NetworkDefinition><Node id=\"1\" name=\"{long}\"/><Bus name=\"B\">{}</Bus></NetworkDefinition>",
+            message.repeat(20)
+        )
+    };
+    let of = |inner: &str| {
+        format!(
+            "<Message id=\"1\" name=\"M\" length=\"8\"><Signal name=\"S\" offset=\"0\">{inner}\
+             </Signal></Message>\n"
+        )
+    };
+    let node = "<NodeRef id=\"1\"/>";
+    let label = format!("<LabelSet><LabelGroup name=\"{long}\" from=\"0\" to=\"9\"/></LabelSet>");
+    for (text, words) in [
+        (of("").repeat(10), "more than 1000000 messages"),
+        (
+            of(&format!("<Consumer>{}</Consumer>", node.repeat(5))),
+            "names and comments",
+        ),
+        (
+            of(&format!("<Notes>{}</Notes>", long.repeat(5))),
+            "names and comments",
+        ),
+        (of(&label), "names and comments"),
+    ] {
+        let text = file(&text);
+        let found = read_within(text.as_bytes(), SignalRoom::of(100, 50_000)).unwrap();
+        let full = warnings(&found);
+        let full = full
+            .iter()
+            .filter(|words| words.ends_with(": further ones are left out"));
+        let full: Vec<&String> = full.collect();
+        assert!(full.len() == 1 && full[0].contains(words), "{full:?}");
+        let all = found.messages.iter().flat_map(|message| &message.signals);
+        let bytes: usize = all
+            .map(|signal| {
+                let nodes = signal.receivers.iter().map(String::len);
+                let names = signal.value_names.iter().map(|named| named.name.len());
+                signal.comment.len() + names.sum::<usize>() + nodes.sum::<usize>()
+            })
+            .sum();
+        assert!(bytes <= 50_000 && found.messages.len() <= 100, "{bytes}");
+        assert!(read(text.as_bytes()).unwrap().messages.len() >= 20);
+    }
+}
+
+/// The name of a message is in the warning about each of its signals.
+#[test]
+fn names_in_warnings_are_short() {
+    let name = "n".repeat(10_000);
+    let text = format!(
+        "<NetworkDefinition><Bus name=\"B\"><Message id=\"1\" name=\"{name}\" length=\"1\">{}\
+         </Message></Bus></NetworkDefinition>",
+        "<Signal name=\"S\" offset=\"7\" length=\"2\"/>".repeat(3)
+    );
+    let found = read(text.as_bytes()).unwrap();
+    assert_eq!(found.warnings.len(), 5);
+    for warning in found.warnings.iter().chain(&found.check()) {
+        assert!(warning.problem.len() < 300, "{warning:?}");
+    }
 }

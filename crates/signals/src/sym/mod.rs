@@ -12,7 +12,8 @@ use crate::define_signal::identifier;
 use crate::doubles::warn_of_doubles;
 use crate::encoding::decode;
 use crate::message::{DatabaseWarning, ImpossibleMessage, MessageDatabase, MessageDefinition};
-use crate::room::SignalRoom;
+use crate::room::{SignalRoom, bytes_of_copies};
+use crate::shown::shown;
 use crate::statements::ReceiveTimeout;
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -132,15 +133,13 @@ impl<'a> SymReader<'a> {
     /// # Errors
     /// [`DatabaseError`] in this line.
     fn take(&mut self, line: usize, count: usize, texts: usize) -> Result<(), DatabaseError> {
-        let taken = self.room.take(count, texts);
-        taken.map_err(|problem| error(line, &problem))
+        self.room.take_at(line, count, texts)
     }
 
     fn add(&mut self, statement: &SymStatement<'a>) -> Result<(), DatabaseError> {
         let line = statement.line;
         if let [Token::Mark('[') | Token::Word("Sig" | "Var" | "Mux"), ..] = statement.tokens[..] {
-            let taken = self.drafts.take(1, 0);
-            taken.map_err(|problem| error(line, &problem))?;
+            self.drafts.take_at(line, 1, 0)?;
         }
         match &statement.tokens[..] {
             [Token::Word(section)] if section.starts_with('{') => {}
@@ -157,7 +156,7 @@ impl<'a> SymReader<'a> {
             },
             [Token::Word(key), Token::Mark('='), values @ ..] => {
                 if let Err(problem) = self.add_value(key, values, statement) {
-                    self.warn(line, &format!("{key}: {problem}; it is left out"));
+                    self.warn(line, &format!("{}: {problem}; it is left out", shown(key)));
                 }
             }
             _ => self.warn(line, "not a statement of a PEAK SYM; it is left out"),
@@ -189,8 +188,8 @@ impl<'a> SymReader<'a> {
             }
             ("Sig", Some(symbol)) => {
                 let known = self.signals.get(first);
-                let known =
-                    known.ok_or_else(|| format!("{first} is not one of the {{SIGNALS}}"))?;
+                let known = known
+                    .ok_or_else(|| format!("{} is not one of the {{SIGNALS}}", shown(first)))?;
                 let start = values.get(1).map(Token::text).unwrap_or_default();
                 symbol.signals.push(known.at(start, statement.line)?);
             }
@@ -238,7 +237,7 @@ impl<'a> SymReader<'a> {
             match read_head(first) {
                 Ok((message, ids)) => {
                     let texts = message.name.len() + message.comment.len();
-                    self.take(first.line, ids.len(), texts.saturating_mul(ids.len()))?;
+                    self.take(first.line, ids.len(), bytes_of_copies(texts, ids.len(), 0))?;
                     let message = self.read_message(message, ids.len(), symbols)?;
                     messages.extend(ids.into_iter().map(|id| MessageDefinition {
                         id,
@@ -293,7 +292,7 @@ fn read_head(symbol: &SymbolDraft<'_>) -> Result<(MessageDefinition, Vec<CanId>)
     let first = *ids.first().ok_or("the symbol has no ID")?;
     let len = symbol.len.as_deref().map(|len| {
         let parsed = len.parse::<u16>();
-        parsed.map_err(|_| format!("`{len}` is not a valid length of a message"))
+        parsed.map_err(|_| format!("`{}` is not a valid length of a message", shown(len)))
     });
     let len = usize::from(len.transpose()?.unwrap_or(8));
     let mut message = MessageDefinition::new(symbol.line, symbol.name.clone(), first, len);
@@ -315,7 +314,10 @@ impl Token<'_> {
 
 /// Returns the identifiers for `1A0h`, or for `100h-1FFh`.
 fn can_ids(text: &str, kind: &str) -> Result<Vec<CanId>, String> {
-    let problem = || format!("`{text}` is not a valid ID: a hexadecimal number, such as 1A0h");
+    let problem = || {
+        let text = shown(text);
+        format!("`{text}` is not a valid ID: a hexadecimal number, such as 1A0h")
+    };
     let number = |text: &str| {
         let digits = text.strip_suffix(['h', 'H'])?;
         u32::from_str_radix(digits, 16).ok()

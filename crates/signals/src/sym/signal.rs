@@ -7,7 +7,8 @@ use crate::decimal::Decimal;
 use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
 use crate::message::MessageDefinition;
-use crate::room::name_bytes;
+use crate::room::{bytes_of_copies, name_bytes};
+use crate::shown::shown;
 use crate::signal::{SignalDefinition, SignalKind, SignalPresence, ValueName};
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -59,7 +60,7 @@ impl<'a> SignalDraft<'a> {
         let whole = |text: Option<&str>, default| match text {
             Some(text) => text
                 .parse::<u32>()
-                .map_err(|_| format!("`{text}` is not a number of bits")),
+                .map_err(|_| format!("`{}` is not a number of bits", shown(text))),
             None => Ok(default),
         };
         let stated = whole(place.1, 0)?;
@@ -109,7 +110,7 @@ impl<'a> SignalDraft<'a> {
             };
             let decimal = || {
                 let number = value.parse::<Decimal>();
-                number.map_err(|error| format!("/{key}:{value} is {error}"))
+                number.map_err(|error| format!("/{}:{} is {error}", shown(key), shown(value)))
             };
             match key {
                 "u" => self.unit = value.as_str().into(),
@@ -149,7 +150,8 @@ impl<'a> SignalDraft<'a> {
             Some(hex) => u64::from_str_radix(hex, 16).ok(),
             None => value.parse().ok(),
         };
-        let number = number.ok_or_else(|| format!("`{value}` is not a value of a switch"))?;
+        let number =
+            number.ok_or_else(|| format!("`{}` is not a value of a switch", shown(value)))?;
         draft.names = Rc::new([ValueName {
             raw: number.into(),
             name: name.text().to_owned(),
@@ -161,7 +163,7 @@ impl<'a> SignalDraft<'a> {
     pub(super) fn at(&self, start: &str, line: usize) -> Result<Self, String> {
         let start = start.parse();
         Ok(Self {
-            start: start.map_err(|_| format!("{} has no start bit", self.name))?,
+            start: start.map_err(|_| format!("{} has no start bit", shown(&self.name)))?,
             line,
             ..self.clone()
         })
@@ -215,7 +217,8 @@ impl SymReader<'_> {
                 // All symbols have the same switch, which has the name of its first value.
                 let index = match switch {
                     Some(index) => {
-                        self.take(draft.line, 0, copies * name_bytes(&draft.names))?;
+                        let texts = bytes_of_copies(name_bytes(&draft.names), copies, 0);
+                        self.take(draft.line, 0, texts)?;
                         let first: &mut SignalDefinition = &mut message.signals[index];
                         first.value_names.extend(draft.names.iter().cloned());
                         index
@@ -248,7 +251,7 @@ impl SymReader<'_> {
         message: &mut MessageDefinition,
     ) -> Result<Option<usize>, DatabaseError> {
         // A warning about the signal has the names of both.
-        let texts = draft.text_bytes().saturating_mul(copies) + message.name.len();
+        let texts = bytes_of_copies(draft.text_bytes(), copies, message.name.len());
         self.take(draft.line, copies, texts)?;
         match draft.define(message.len) {
             Ok(signal) => {
@@ -256,7 +259,7 @@ impl SymReader<'_> {
                 Ok(Some(message.signals.len() - 1))
             }
             Err(problem) => {
-                let (name, message) = (&draft.name, &message.name);
+                let (name, message) = (shown(&draft.name), shown(&message.name));
                 let problem = format!("signal {name} of {message}: {problem}; it is left out");
                 self.warn(draft.line, &problem);
                 Ok(None)
@@ -269,7 +272,7 @@ fn names_of(name: &str, enums: &EnumTable) -> Result<Rc<[ValueName]>, String> {
     let names = enums.get(name);
     names
         .cloned()
-        .ok_or_else(|| format!("{name} is not one of the {{ENUMS}}"))
+        .ok_or_else(|| format!("{} is not one of the {{ENUMS}}", shown(name)))
 }
 
 /// Reads the values of an `Enum` in their parentheses.

@@ -208,8 +208,10 @@ fn a_file_with_too_many_signals_is_refused_with_its_place() {
         let error = read(format!("FormatVersion=6.0\n{text}").as_bytes()).unwrap_err();
         format!("{error}")
     };
-    let many = "line 4, column 1: more than 1000000 messages and signals";
-    let texts = "more than 512 MiB of names and comments of signals";
+    let many = "line 4, column 1: more than 1000000 messages and signals: divide the file into several \
+        databases";
+    let texts = "more than 512 MiB of names and comments of signals: divide the file into several \
+        databases";
     // A message with a range of IDs, again and again.
     let message = "[M]\nID=0h-7FFh\n";
     let found = refused(&message.repeat(1000));

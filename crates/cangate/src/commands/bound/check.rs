@@ -178,19 +178,11 @@ impl CheckedLog {
         self.above.push(format!(
             "  frame {} ({} to port {port}, end of frame at {} ns): {} µs, the bound is {} µs",
             record.tag,
-            id(outgoing.id),
+            outgoing.id,
             outgoing.end,
             micros(seen),
             micros(limit)
         ));
-    }
-}
-
-fn id(id: CanId) -> String {
-    if id.is_eff() {
-        format!("{:08X}", id.number())
-    } else {
-        format!("{:03X}", id.number())
     }
 }
 

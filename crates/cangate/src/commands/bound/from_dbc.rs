@@ -199,7 +199,7 @@ fn set(
     }
     let (mut left_out, mut checks) = (0, 0);
     for (message, entry) in database.messages.iter().zip(entries) {
-        let id = id(message);
+        let id = message.id.to_string();
         text.push('\n');
         if !entry.missing.is_empty() {
             left_out += 1;
@@ -281,11 +281,6 @@ fn lines(message: &MessageDefinition, entry: &SetEntry, id: &str) -> Vec<String>
     }
     all.push(format!("len = {}", message.len));
     all
-}
-
-fn id(message: &MessageDefinition) -> String {
-    let width = if message.id.is_eff() { 8 } else { 3 };
-    format!("{:0width$X}", message.id.number())
 }
 
 #[cfg(test)]

@@ -151,8 +151,6 @@ fn set(log: &LogContents, rate: BitRate) -> String {
 }
 
 fn message(text: &mut String, interface: &str, id: CanId, seen: &SeenId) {
-    let width = if id.is_eff() { 8 } else { 3 };
-    let id = format!("{:0width$X}", id.number());
     let Some(found) = estimate(&seen.stamps) else {
         let _ = writeln!(
             text,

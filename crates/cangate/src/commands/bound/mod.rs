@@ -9,7 +9,6 @@ mod from_dbc_left_out;
 mod from_log;
 mod json;
 mod margin;
-mod origins;
 mod page;
 mod passing;
 mod routes;
@@ -325,12 +324,7 @@ fn missed(all: &[AssessedBus<'_>]) -> Result<(), Failure> {
 
 /// Returns a message's ID as candump prints it.
 fn id(message: &Message) -> String {
-    let id = message.shape.header().id();
-    if id.is_eff() {
-        format!("{:08X}", id.number())
-    } else {
-        format!("{:03X}", id.number())
-    }
+    message.shape.header().id().to_string()
 }
 
 /// Returns ID and name.

@@ -9,7 +9,7 @@ use super::timeouts::TimeoutResults;
 use super::words::{micros, no_bound};
 use super::{AssessedBus, id};
 use crate::cli::bound::Bound as Args;
-use analysis::{GatewayHop, MessagePlace, ReceptionDistance, SendOrder};
+use analysis::{GatewayHop, MessageOrigins, MessagePlace, ReceptionDistance, SendOrder};
 use config::SourceText;
 use console::Failure;
 use report::bound::{self, BoundData, FrameSeen};
@@ -33,6 +33,7 @@ pub(super) struct PageContents<'s> {
 /// Writes the page into a folder, and returns its name.
 pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result<PathBuf, Failure> {
     let buses = shown.all.iter().enumerate();
+    let origins = MessageOrigins::new(&shown.connected.network);
     let mut notes = Vec::new();
     if args.gateway.is_some() {
         notes.push(shown.delay.sentence().trim_end().to_owned());
@@ -55,7 +56,9 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
     let data = BoundData {
         timeouts: timeouts.collect(),
         title: file_name(Path::new(&shown.set.name)),
-        buses: buses.map(|(n, found)| bus(n, found, shown)).collect(),
+        buses: buses
+            .map(|(n, found)| bus(n, found, shown, &origins))
+            .collect(),
         notes,
         margin: shown.margin.map(|margin| bound::MarginData {
             thousandths: margin.factor,
@@ -128,7 +131,12 @@ fn command(args: &Args) -> String {
     text
 }
 
-fn bus(n: usize, found: &AssessedBus<'_>, shown: &PageContents<'_>) -> bound::BusData {
+fn bus(
+    n: usize,
+    found: &AssessedBus<'_>,
+    shown: &PageContents<'_>,
+    origins: &MessageOrigins<'_>,
+) -> bound::BusData {
     let spec = found.spec;
     let fixed = spec
         .errors
@@ -144,7 +152,9 @@ fn bus(n: usize, found: &AssessedBus<'_>, shown: &PageContents<'_>) -> bound::Bu
         errors: fixed.or(random),
         nodes: nodes(found),
         messages: order
-            .filter_map(|message| of_message(MessagePlace { bus: n, message }, found, shown))
+            .filter_map(|message| {
+                of_message(MessagePlace { bus: n, message }, found, shown, origins)
+            })
             .collect(),
     }
 }
@@ -174,14 +184,14 @@ fn of_message(
     place: MessagePlace,
     found: &AssessedBus<'_>,
     shown: &PageContents<'_>,
+    origins: &MessageOrigins<'_>,
 ) -> Option<bound::MessageData> {
     let n = place.message;
     let message = found.spec.messages.get(n)?;
     let of_it = found.assessment.messages.get(n)?;
     let node = found.spec.nodes.get(message.node)?;
     let base = found.base.get(n).copied().unwrap_or(0);
-    let hops = &shown.connected.network.hops;
-    let hop = hops.iter().find(|hop| hop.to == place);
+    let hop = origins.hop_to(place);
     let checked = shown.checked.and_then(|c| c.seen.get(&(place.bus, n)));
     Some(bound::MessageData {
         id: id(message),

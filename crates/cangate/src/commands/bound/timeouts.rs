@@ -1,11 +1,10 @@
 //! The timeouts of receivers, compared with the longest distance between two receptions.
 
-use super::origins::MessageOrigins;
 use super::passing::{HopCondition, SourceTimeout};
 use super::routes::ConnectedSet;
 use super::words::{micros, no_bound};
 use super::{MISSED, NAMED, id};
-use analysis::{Message, MessagePlace, NetworkFound, ReceptionDistance};
+use analysis::{Message, MessageOrigins, MessagePlace, NetworkFound, ReceptionDistance};
 use config::SourceText;
 use console::Failure;
 use console::columns::{fitted, wrapped};

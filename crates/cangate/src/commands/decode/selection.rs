@@ -1,12 +1,12 @@
 //! The messages and signals that are written.
 
-use super::database::Databases;
 use crate::cli::decode::SignalChoice;
+use capture::FrameDatabases;
 use config::did_you_mean;
 use console::Failure;
 use frame::CanId;
 use port::log::InterfaceName;
-use signals::{MessageDefinition, MessageIndex, SignalState};
+use signals::{IndexedDatabase, MessageDefinition, SignalState};
 use std::collections::HashMap;
 
 /// A message of one of the databases, and those of its signals that are written.
@@ -44,10 +44,10 @@ pub(super) enum FoundMessage {
 
 /// All messages of the databases, and which of them are written.
 pub(super) struct SignalSelection<'a> {
-    databases: &'a Databases,
+    databases: &'a FrameDatabases,
     messages: Vec<SelectedMessage<'a>>,
     /// For each database: its messages by their IDs, and their indices in `messages`.
-    tables: Vec<(MessageIndex<'a>, HashMap<u32, usize>)>,
+    tables: Vec<(&'a IndexedDatabase, HashMap<u32, usize>)>,
 }
 
 impl<'a> SignalSelection<'a> {
@@ -55,16 +55,19 @@ impl<'a> SignalSelection<'a> {
     ///
     /// # Errors
     /// A name that no database has.
-    pub(super) fn new(databases: &'a Databases, choice: &SignalChoice) -> Result<Self, Failure> {
+    pub(super) fn new(
+        databases: &'a FrameDatabases,
+        choice: &SignalChoice,
+    ) -> Result<Self, Failure> {
         let (mut messages, mut tables) = (Vec::new(), Vec::new());
         for database in databases.all() {
             let mut numbers = HashMap::new();
-            for definition in &database.messages {
+            for definition in &database.database().messages {
                 // Of messages with one ID, the first one counts, as in the index.
                 numbers.entry(definition.id.raw()).or_insert(messages.len());
                 messages.push(select(definition, choice));
             }
-            tables.push((MessageIndex::new(database), numbers));
+            tables.push((database, numbers));
         }
         check_names(&messages, choice)?;
         if !messages.iter().any(|message| message.is_selected) {
@@ -86,10 +89,10 @@ impl<'a> SignalSelection<'a> {
 
     /// Finds the message of a frame.
     pub(super) fn find(&self, interface: InterfaceName, id: CanId) -> FoundMessage {
-        let table = self.databases.position(interface);
+        let table = self.databases.position(Some(interface));
         let table = table.and_then(|position| self.tables.get(position));
-        let found = table.and_then(|(index, numbers)| {
-            let definition = index.find(id)?;
+        let found = table.and_then(|(database, numbers)| {
+            let definition = database.find(id)?;
             numbers.get(&definition.id.raw()).copied()
         });
         match found {

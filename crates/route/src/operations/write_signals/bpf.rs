@@ -6,9 +6,8 @@ use crate::operations::field_word::{FieldWord, LONGEST, SignalWrite};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
-use signals::{FieldSource, FieldWrite, LinearMap, OutOfRange, SignalField};
+use signals::{FieldSource, FieldWrite, LinearMap, OutOfRange};
 
 /// Adds the assignments of an action to a program.
 pub(super) fn add(action: &WriteSignals, program: &mut BpfProgram) -> Result<(), String> {
@@ -56,7 +55,7 @@ pub(super) fn add(action: &WriteSignals, program: &mut BpfProgram) -> Result<(),
 fn in_order(all: &[FieldWrite], mut left: Vec<FieldWrite>) -> Result<Vec<FieldWrite>, String> {
     for (at, write) in all.iter().enumerate() {
         let others = all.get(..at).unwrap_or_default();
-        if others.iter().any(|other| share_bits(&other.to, &write.to)) {
+        if others.iter().any(|other| other.to.shares_bits(&write.to)) {
             return Err("it writes signals that have common bits".into());
         }
     }
@@ -67,7 +66,7 @@ fn in_order(all: &[FieldWrite], mut left: Vec<FieldWrite>) -> Result<Vec<FieldWr
             others.all(|other| match other.source {
                 FieldSource::Constant(_) => true,
                 FieldSource::Bits(from) | FieldSource::Signal { from, .. } => {
-                    !share_bits(&write.to, &from)
+                    !write.to.shares_bits(&from)
                 }
             })
         };
@@ -77,16 +76,6 @@ fn in_order(all: &[FieldWrite], mut left: Vec<FieldWrite>) -> Result<Vec<FieldWr
         ordered.push(left.remove(at));
     }
     Ok(ordered)
-}
-
-/// Returns whether two signals have a bit in common.
-pub(super) fn share_bits(a: &SignalField, b: &SignalField) -> bool {
-    let bits = |field: &SignalField| {
-        let mut payload = vec![0; a.end().max(b.end())];
-        field.write(&mut payload, u64::MAX);
-        payload
-    };
-    bits(a).iter().zip(bits(b)).any(|(a, b)| a & b != 0)
 }
 
 fn copy(write: &FieldWrite, need: u16) -> Result<SignalWrite, String> {

@@ -1,7 +1,6 @@
 //! Assignments that meet other signals of the message: those that share bits with them, and the
 //! switches that decide whether a frame contains them.
 
-use super::bpf::share_bits;
 use crate::SignalCondition;
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{format, string::String, vec::Vec};
@@ -26,7 +25,7 @@ pub(super) fn check(
         let others = written.get(..at).unwrap_or_default();
         if let Some((other, ..)) = others
             .iter()
-            .find(|(_, _, other)| share_bits(&other.to, &write.to))
+            .find(|(_, _, other)| other.to.shares_bits(&write.to))
         {
             let text = format!(
                 "signals `{}` and `{}` have common bits, and both are written",
@@ -64,7 +63,7 @@ fn warn_of_neighbours(
     let changed: Vec<&str> = others
         .filter(|(other, _)| written.iter().all(|(written, ..)| written != other))
         .filter(|(other, _)| message.can_coexist(index, *other))
-        .filter(|(_, other)| share_bits(&signal.field, &other.field))
+        .filter(|(_, other)| signal.field.shares_bits(&other.field))
         .map(|(_, other)| other.name.as_str())
         .collect();
     if !changed.is_empty() {
