@@ -184,8 +184,9 @@ fn connect(world: &mut WorldState, file: &GatewayFile, table: RoutingTable) -> R
     }
     let (mut gates, mut ports) = (Vec::new(), Vec::new());
     for (index, port) in file.ports.iter().enumerate() {
-        let slot = world.find(&port.name).unwrap_or_default();
-        let bus = world.slot_mut(slot).ok_or("a port without a bus")?;
+        let without = || format!("port `{0}` has no bus: no bus is named `{0}`", port.name);
+        let slot = world.find(&port.name).ok_or_else(without)?;
+        let bus = world.slot_mut(slot).ok_or_else(without)?;
         let node = NodeConfig {
             mailboxes: port.mailboxes,
             queue: port.queue,
