@@ -88,6 +88,7 @@ mod stream;
 pub mod train;
 pub mod window;
 mod witness;
+mod words;
 
 pub use arrival::Arrival;
 pub use assess::{Assessment, MessageBound, NodeBound};

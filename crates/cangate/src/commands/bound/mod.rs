@@ -325,19 +325,10 @@ fn missed(all: &[AssessedBus<'_>]) -> Result<(), Failure> {
 
 /// Returns a message's ID as candump prints it.
 fn id(message: &Message) -> String {
-    let id = message.shape.header().id();
-    if id.is_eff() {
-        format!("{:08X}", id.number())
-    } else {
-        format!("{:03X}", id.number())
-    }
+    message.id().to_string()
 }
 
 /// Returns ID and name.
 fn label(message: &Message) -> String {
-    let id = id(message);
-    match message.name.as_str() {
-        "" => id,
-        name => format!("{id} {name}"),
-    }
+    message.label()
 }

@@ -3,7 +3,7 @@
 use super::origins::MessageOrigins;
 use super::passing::{HopCondition, SourceTimeout};
 use super::routes::ConnectedSet;
-use super::words::{micros, no_bound};
+use super::words::micros;
 use super::{MISSED, NAMED, id};
 use analysis::{Message, MessagePlace, NetworkFound, ReceptionDistance};
 use config::SourceText;
@@ -278,7 +278,7 @@ fn result(
             let distance = distance.map(|distance| distance.delayed(delay));
             distance.map_err(|why| {
                 let bus = connected.network.buses.get(timeout.place.bus);
-                format!("the message has no bound: {}", no_bound(why, bus))
+                format!("the message has no bound: {}", why.describe(bus))
             })
         }
     };
