@@ -1,4 +1,4 @@
-//! Worst-case response times of a message set. The keys are some of those of `cangate bound --json`.
+//! Worst-case response times of a message set, with keys of `cangate bound --json`.
 
 use analysis::set::{self, MessageSet, ReceiverTimeout};
 use analysis::{Assessment, BusSpec, LengthSearch, Network, NetworkFound};

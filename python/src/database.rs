@@ -6,8 +6,8 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use signals::{
-    IndexedDatabase, MessageDefinition, PhysicalValue, RawValue, SignalDefinition, SignalKind,
-    SignalScale, SignalState,
+    IndexedDatabase, MessageDefinition, PhysicalValue, RawValue, ReadError, SignalDefinition,
+    SignalKind, SignalScale, SignalState,
 };
 
 /// A column of values for Python: the signal's name, `float64` values, and for each a byte that is
@@ -29,18 +29,13 @@ impl SignalDatabase {
     /// Reads a database; `name` is for errors.
     #[new]
     fn new(py: Python<'_>, name: &str, bytes: &[u8]) -> PyResult<Self> {
-        let read = || {
-            let database = signals::read(bytes).map_err(|error| error.to_string())?;
-            match (database.messages.is_empty(), database.impossible.first()) {
-                (false, _) => Ok(database),
-                (true, Some(first)) => Err(first.error.to_string()),
-                (true, None) => Err("no message in it: give a DBC, KCD, ARXML or SYM".to_owned()),
-            }
+        let wrong = |error: ReadError| {
+            let hint = error.hint().map(|hint| format!(": {hint}"));
+            PyValueError::new_err(format!("{name}: {error}{}", hint.unwrap_or_default()))
         };
-        let database: Result<_, String> = py.detach(read);
-        let wrong = |why| PyValueError::new_err(format!("{name}: {why}"));
+        let database = py.detach(|| signals::read_messages(bytes)).map_err(wrong)?;
         Ok(Self {
-            indexed: IndexedDatabase::new(database.map_err(wrong)?),
+            indexed: IndexedDatabase::new(database),
         })
     }
 

@@ -72,7 +72,10 @@ pub(crate) fn build(
     let parsed = parse(document.root(), folder, rates, &mut found);
     let table = match found.has_errors() {
         true => None,
-        false => compile(&parsed, &mut found),
+        false => {
+            let (ports, spans) = (parsed.ports.len(), &parsed.places.spans);
+            route::config::compile(&parsed.routes, ports, spans, &mut found)
+        }
     };
     let Some(table) = table.filter(|_| !found.has_errors()) else {
         return Err(render(source, &found.into_sorted(), false));
@@ -139,24 +142,6 @@ fn options(root: &mut TomlTable<'_>, found: &mut Diagnostics) -> (RouteMode, u8)
     }
     table.finish(found);
     (mode, max_hops)
-}
-
-fn compile(file: &GatewayFile, found: &mut Diagnostics) -> Option<RoutingTable> {
-    let errors = match RoutingTable::compile(&file.routes, file.ports.len()) {
-        Ok(table) => return Some(table),
-        Err(errors) => errors,
-    };
-    for error in errors {
-        let place =
-            |id: route::RouteId| file.places.spans.get(usize::try_from(id.0).ok()?).cloned();
-        let span = error.route.and_then(place).unwrap_or(0..0);
-        let message = match error.route {
-            Some(_) => format!("route `{}`: {}", error.name, error.what),
-            None => error.what,
-        };
-        found.push(Diagnostic::error(span, message));
-    }
-    None
 }
 
 /// Adds the warnings about routes.
