@@ -3,7 +3,8 @@
 //! * [`MessageDatabase`], [`MessageDefinition`], [`SignalDefinition`]: the contents of a database,
 //!   whatever its format.
 //! * [`read()`]: reads a database whose format it recognises: DBC (feature `dbc`), KCD (`kcd`),
-//!   ARXML (`arxml`), PEAK's symbol files (`sym`); [`read_messages`] for a file that needs messages.
+//!   ARXML (`arxml`), PEAK's symbol files (`sym`); [`read_messages`]: a file without messages is a
+//!   mistake.
 //! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
 //! * [`FieldTest`], [`FieldWrite`]: a comparison of a signal with a range, and an assignment to it,
 //!   in integers only.
