@@ -1,11 +1,8 @@
-//! Worst-case response times of a message set, with the keys of `cangate bound --json`.
+//! Worst-case response times of a message set, with keys of `cangate bound --json`.
 
 use analysis::set::{self, MessageSet, ReceiverTimeout};
-use analysis::{
-    Assessment, BusSpec, LengthSearch, Message, Network, NetworkFound, NoBound, QueueService,
-};
+use analysis::{Assessment, BusSpec, LengthSearch, Network, NetworkFound};
 use config::{SourceText, render};
-use frame::CanId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -49,12 +46,7 @@ fn bus<'py>(
     for (node, found) in spec.nodes.iter().zip(&assessment.nodes) {
         let entry = PyDict::new(py);
         entry.set_item("name", &node.name)?;
-        let service = match found.service {
-            QueueService::Priority => "priority",
-            QueueService::Covered => "covered",
-            QueueService::Queue => "queue",
-        };
-        entry.set_item("service", service)?;
+        entry.set_item("service", found.service.name())?;
         entry.set_item("backlog", found.backlog)?;
         nodes.append(entry)?;
     }
@@ -83,7 +75,7 @@ fn message<'py>(
     let Some((message, found)) = both else {
         return Ok(entry);
     };
-    entry.set_item("id", id(message))?;
+    entry.set_item("id", message.id().to_string())?;
     entry.set_item("name", &message.name)?;
     let node = spec.nodes.get(message.node).map_or("", |node| &node.name);
     entry.set_item("node", node)?;
@@ -117,7 +109,11 @@ fn message<'py>(
         Ok::<_, PyErr>(parts)
     });
     entry.set_item("bound", parts.transpose()?)?;
-    let why = found.bound.as_ref().err().map(|why| no_bound(*why, spec));
+    let why = found
+        .bound
+        .as_ref()
+        .err()
+        .map(|why| why.describe(Some(spec)));
     entry.set_item("no_bound", why)?;
     Ok(entry)
 }
@@ -134,15 +130,17 @@ fn timeout<'py>(
     let periods = set.longest_periods.get(place.bus);
     let period = periods.and_then(|all| all.get(place.message).copied().flatten());
     let longest = match (period, place.bus == timeout.bus) {
-        (_, false) => Err("the message is of another bus".to_owned()),
-        (None, _) => Err("the message has no longest period".to_owned()),
+        (_, false) => Err(
+            "the message is of another bus: `cangate bound --gateway FILE` follows it".to_owned(),
+        ),
+        (None, _) => Err("it is not periodic: its events have no longest distance".to_owned()),
         (Some(period), _) => found
             .reception_distance(place, period, timeout.losses)
             .map(|distance| distance.longest())
-            .map_err(|why| spec.map_or_else(String::new, |spec| no_bound(why, spec))),
+            .map_err(|why| format!("the message has no bound: {}", why.describe(spec))),
     };
     let entry = PyDict::new(py);
-    entry.set_item("id", message.map(id))?;
+    entry.set_item("id", message.map(|message| message.id().to_string()))?;
     entry.set_item("name", message.map(|message| message.name.as_str()))?;
     entry.set_item(
         "bus",
@@ -158,28 +156,6 @@ fn timeout<'py>(
     entry.set_item("longest_ns", longest.as_ref().ok())?;
     entry.set_item("no_bound", longest.as_ref().err())?;
     Ok(entry)
-}
-
-/// Returns the ID of a message as candump prints it.
-fn id(message: &Message) -> String {
-    let id: CanId = message.shape.header().id();
-    id.to_string()
-}
-
-fn no_bound(why: NoBound, spec: &BusSpec) -> String {
-    match why {
-        NoBound::Overload(load) => format!(
-            "with all higher-priority frames the bus load is {:.1} %",
-            load * 100.0
-        ),
-        NoBound::TooLong => "the bus can be busy for more than an hour".to_owned(),
-        NoBound::Upstream => "a message that comes from another bus has no bound there".to_owned(),
-        NoBound::Circle => "jitter grows without end around a circle of buses".to_owned(),
-        NoBound::Follows(other) => {
-            let other = spec.messages.get(other).map_or_else(String::new, id);
-            format!("higher-priority message {other} has no bound")
-        }
-    }
 }
 
 /// Registers the function of this file.

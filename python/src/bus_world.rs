@@ -48,14 +48,14 @@ impl BusWorld {
             data: rate.data(),
         };
         let build = |world: &mut WorldState| gateway::build(world, &source, &folder, rates);
-        let warnings = py.detach(|| made.shared.with(build));
+        let warnings = made.shared.with(py, build);
         let wrong = |text: String| PyValueError::new_err(text.trim_end().to_owned());
         Ok((made, warnings.map_err(wrong)?))
     }
 
     /// Returns the ports of the gateway in the order of the file; none without a gateway.
-    fn ports(&self) -> Vec<String> {
-        self.shared.with(|world| {
+    fn ports(&self, py: Python<'_>) -> Vec<String> {
+        self.shared.with(py, |world| {
             let snapshot = world.gateway().map(WorldGateway::snapshot);
             let ports = snapshot.into_iter().flat_map(|snapshot| snapshot.ports);
             ports.map(|port| port.name).collect()
@@ -77,27 +77,24 @@ impl BusWorld {
             ..BusConfig::classic(rate.nominal())
         };
         let words = format!("channel {name:?}");
-        let add = || {
-            self.shared
-                .with(|world| world.add_bus(vec![name], config, acknowledges))
-        };
-        match py.detach(add) {
+        let add = |world: &mut WorldState| world.add_bus(vec![name], config, acknowledges);
+        match self.shared.with(py, add) {
             Ok(_) => Ok(()),
             Err(error) => Err(PyValueError::new_err(format!("{words}: {error}"))),
         }
     }
 
     /// Returns the names of all buses.
-    fn channels(&self) -> Vec<String> {
-        self.shared.with(|world| {
+    fn channels(&self, py: Python<'_>) -> Vec<String> {
+        self.shared.with(py, |world| {
             let all = world.slots().iter().flat_map(|slot| slot.names.clone());
             all.collect()
         })
     }
 
     /// Returns the bit rates of a bus, and whether it acknowledges on its own.
-    fn rates(&self, channel: &str) -> Option<(u32, Option<u32>, bool)> {
-        self.shared.with(|world| {
+    fn rates(&self, py: Python<'_>, channel: &str) -> Option<(u32, Option<u32>, bool)> {
+        self.shared.with(py, |world| {
             let slot = world.slots().get(world.find(channel)?)?;
             let config = slot.bus.config();
             Some((config.nominal, config.data, slot.acknowledges))
@@ -109,6 +106,7 @@ impl BusWorld {
     #[allow(clippy::too_many_arguments, reason = "one for each setting")]
     fn attach(
         &self,
+        py: Python<'_>,
         channel: &str,
         mailboxes: u8,
         queue: usize,
@@ -126,7 +124,7 @@ impl BusWorld {
             depth,
             restart: Some(RESTART),
         };
-        let attached = self.shared.with(|world| {
+        let attached = self.shared.with(py, |world| {
             let slot = world.find(channel)?;
             world.attach(slot, settings)
         });
@@ -140,15 +138,21 @@ impl BusWorld {
             ))),
             None => Err(PyValueError::new_err(format!(
                 "there is no channel {channel:?}: there are {}",
-                self.channels().join(", ")
+                self.channels(py).join(", ")
             ))),
         }
+    }
+
+    /// Returns how many open stations, periodic tasks and functions that change frames it keeps.
+    fn sizes(&self, py: Python<'_>) -> (usize, usize, usize) {
+        let (stations, tasks) = self.shared.with(py, |world| world.sizes());
+        (stations, tasks, self.shared.callback_count())
     }
 
     /// Returns the fates of the frames that the gateway has received, by their keys; `None`
     /// without a gateway.
     fn gateway_fates<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let counted = self.shared.with(|world| {
+        let counted = self.shared.with(py, |world| {
             let snapshot = world.gateway()?.snapshot();
             let each = engine::Fate::ALL.map(|fate| (fate.key(), snapshot.frames(fate)));
             Some((each, snapshot.received(), snapshot.check()))

@@ -1,18 +1,24 @@
 //! A world with its clock: the time of a test, which calls move, or the monotonic time.
 //!
-//! No call holds Python's lock while it holds the world's. A call that may last works in slices,
-//! so that Python can handle signals between them.
+//! No call holds Python's lock while it holds the world's: the functions of [`SharedWorld`] that
+//! take the world's lock either detach from Python, or are called in a slice. A call that may last
+//! works in slices, so that Python can handle signals between them.
 
 use crate::world::{FrameQuestion, HeardFrame, RunEnd, WorldState};
-use bus::{Bus, SendError};
+use bus::SendError;
 use frame::{Frame, Nanos};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Number of steps of a slice: some ten milliseconds.
 const SLICE_STEPS: u32 = 20_000;
+
+/// Number of steps with which a bus in real time catches up with the clock after a pause, at most:
+/// about a second of work, and some minutes of a busy bus. It leaves the rest of the pause out.
+const CATCH_UP_STEPS: u32 = 1_000_000;
 
 /// The longest real time that a slice waits.
 const SLICE: Duration = Duration::from_millis(50);
@@ -34,6 +40,8 @@ pub(crate) enum SliceEnd<T> {
     },
     /// The caller changes a periodic frame, and must not wait.
     Reentered,
+    /// The time of the buses ends before that.
+    AfterLast,
 }
 
 /// The end of a wait.
@@ -55,6 +63,8 @@ pub(crate) struct SharedWorld {
     moved: Condvar,
     /// The start of a world in real time; `None` for the time of a test.
     started: Option<Instant>,
+    /// Real time that the buses have left out since Python's log was told, ns.
+    unsaid: AtomicU64,
     /// The functions of Python that change frames of periodic tasks, with their stations.
     callbacks: Mutex<BTreeMap<usize, (usize, Py<PyAny>)>>,
 }
@@ -66,6 +76,7 @@ impl SharedWorld {
             world: Mutex::default(),
             moved: Condvar::new(),
             started: real.then(Instant::now),
+            unsaid: AtomicU64::new(0),
             callbacks: Mutex::default(),
         }
     }
@@ -79,6 +90,20 @@ impl SharedWorld {
     /// Keeps the function that changes the frames of a station's task.
     pub(crate) fn keep_callback(&self, task: usize, station: usize, callback: Py<PyAny>) {
         self.callbacks().insert(task, (station, callback));
+    }
+
+    /// Drops the functions of tasks that are gone.
+    pub(crate) fn drop_callbacks(&self, py: Python<'_>) {
+        for task in self.with(py, |world| world.cyclic_mut().take_gone()) {
+            // A statement of its own: the lock is free when Python drops the function.
+            let callback = self.callbacks().remove(&task);
+            drop(callback);
+        }
+    }
+
+    /// Returns the number of these functions.
+    pub(crate) fn callback_count(&self) -> usize {
+        self.callbacks().len()
     }
 
     /// Returns the function that changes the frames of a task.
@@ -100,14 +125,42 @@ impl SharedWorld {
         self.started.is_some()
     }
 
-    /// Returns the world, which has the time of the clock if that is real.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, WorldState> {
+    /// Returns the world, which has the time of the clock if that is real. After a long pause of
+    /// the process, the buses leave out what they cannot catch up with: their time stays behind the
+    /// clock's from then on.
+    fn lock(&self) -> MutexGuard<'_, WorldState> {
         let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(now) = self.real_now() {
-            world.run(Some(now), u32::MAX, |_| false);
+        if let Some(elapsed) = self.real_now() {
+            let now = elapsed.saturating_sub(world.skipped());
+            if world.run(Some(now), CATCH_UP_STEPS, |_| false) == RunEnd::Paused {
+                let rest = now.saturating_sub(world.now());
+                world.skip(rest);
+                self.unsaid.fetch_add(rest, Ordering::Relaxed);
+            }
             self.moved.notify_all();
         }
         world
+    }
+
+    /// Tells Python's log of real time that the buses have left out.
+    pub(crate) fn say_skipped(&self, py: Python<'_>) {
+        let skipped = self.unsaid.swap(0, Ordering::Relaxed);
+        if skipped == 0 {
+            return;
+        }
+        let text = format!(
+            "the buses stood still for {:.3} s: their traffic since the last call was more than \
+             they can catch up with at once; call recv() or now() more often, or stop periodic \
+             messages before a pause",
+            Duration::from_nanos(skipped).as_secs_f64()
+        );
+        let log = py.import("logging").and_then(|logging| {
+            let log = logging.call_method1("getLogger", ("cangate",))?;
+            log.call_method1("warning", ("%s", text))
+        });
+        if let Err(error) = log {
+            error.write_unraisable(py, None);
+        }
     }
 
     fn real_now(&self) -> Option<Nanos> {
@@ -117,9 +170,12 @@ impl SharedWorld {
 
     /// Returns the limit of a wait of this length, ns. `drives`: the caller moves the time of a
     /// test.
-    pub(crate) fn limit(&self, timeout: Option<Nanos>, drives: bool) -> WaitLimit {
+    pub(crate) fn limit(&self, py: Python<'_>, timeout: Option<Nanos>, drives: bool) -> WaitLimit {
         match (timeout, drives || self.is_real()) {
-            (Some(timeout), true) => WaitLimit::At(self.lock().now().saturating_add(timeout)),
+            (Some(timeout), true) => {
+                let now = self.with(py, |world| world.now());
+                WaitLimit::At(now.saturating_add(timeout))
+            }
             (None, true) => WaitLimit::Never,
             (Some(timeout), false) => {
                 let end = Instant::now().checked_add(Duration::from_nanos(timeout));
@@ -129,39 +185,46 @@ impl SharedWorld {
         }
     }
 
-    /// Waits a slice of time until `ready` returns a result.
+    /// Waits a slice of time until `ready` returns a result. The caller is detached from Python.
     pub(crate) fn wait<T>(
         &self,
         limit: WaitLimit,
         mut ready: impl FnMut(&mut WorldState) -> Option<T>,
     ) -> SliceEnd<T> {
         let mut world = self.lock();
-        let mut found = None;
-        let mut done = |world: &mut WorldState| {
-            found = ready(world);
-            found.is_some()
-        };
-        let end = match limit {
-            WaitLimit::At(end) if !self.is_real() => world.run(Some(end), SLICE_STEPS, done),
-            WaitLimit::Never if !self.is_real() && world.next().is_some() => {
-                world.run(None, SLICE_STEPS, done)
+        let end = if self.moves(&world, limit) {
+            let until = match limit {
+                WaitLimit::At(end) => Some(end),
+                _ => None,
+            };
+            let mut found = None;
+            let end = world.run(until, SLICE_STEPS, |world| {
+                found = ready(world);
+                found.is_some()
+            });
+            if let Some(found) = found {
+                self.moved.notify_all();
+                return SliceEnd::Done(found);
             }
-            WaitLimit::At(end) if done(&mut world) || world.now() >= end => RunEnd::Reached,
-            WaitLimit::Real(end) if done(&mut world) || Instant::now() >= end => RunEnd::Reached,
-            WaitLimit::At(_) | WaitLimit::Never | WaitLimit::Real(_) | WaitLimit::RealNever => {
-                if !done(&mut world) {
-                    let longest = self.longest_sleep(&world, limit);
-                    drop(self.moved.wait_timeout(world, longest));
-                    return SliceEnd::Again;
-                }
-                RunEnd::Done
+            end
+        } else {
+            if let Some(found) = ready(&mut world) {
+                self.moved.notify_all();
+                return SliceEnd::Done(found);
             }
+            if !Self::is_over(&world, limit) {
+                let longest = self.longest_sleep(&world, limit);
+                drop(self.moved.wait_timeout(world, longest));
+                return SliceEnd::Again;
+            }
+            RunEnd::Reached
         };
         self.moved.notify_all();
-        match (found, end) {
-            (Some(found), _) => SliceEnd::Done(found),
-            (None, RunEnd::Reached) => SliceEnd::TimedOut,
-            (None, RunEnd::Asks) => match world.take_question() {
+        match end {
+            RunEnd::Reached => SliceEnd::TimedOut,
+            RunEnd::AfterLast => SliceEnd::AfterLast,
+            RunEnd::Done | RunEnd::Paused => SliceEnd::Again,
+            RunEnd::Asks => match world.take_question() {
                 Some(FrameQuestion::Mine { task, index }) => SliceEnd::Asks { task, index },
                 Some(FrameQuestion::Reentered) => SliceEnd::Reentered,
                 Some(FrameQuestion::OfAnother) => {
@@ -170,7 +233,25 @@ impl SharedWorld {
                 }
                 None => SliceEnd::Again,
             },
-            (None, _) => SliceEnd::Again,
+        }
+    }
+
+    /// Returns whether a wait moves the time: that of a test, and without a limit only as long as
+    /// something will happen on its own.
+    fn moves(&self, world: &WorldState, limit: WaitLimit) -> bool {
+        match limit {
+            WaitLimit::At(_) => !self.is_real(),
+            WaitLimit::Never => !self.is_real() && world.next().is_some(),
+            WaitLimit::Real(_) | WaitLimit::RealNever => false,
+        }
+    }
+
+    /// Returns whether the limit of a wait is reached that does not move the time.
+    fn is_over(world: &WorldState, limit: WaitLimit) -> bool {
+        match limit {
+            WaitLimit::At(end) => world.now() >= end,
+            WaitLimit::Real(end) => Instant::now() >= end,
+            WaitLimit::Never | WaitLimit::RealNever => false,
         }
     }
 
@@ -198,14 +279,11 @@ impl SharedWorld {
         self.wait(WaitLimit::At(end), |_| None)
     }
 
-    /// Waits for a frame that a station hears.
+    /// Waits for a frame that a station hears; the end of the wait of a closed station has none.
     pub(crate) fn receive(&self, station: usize, limit: WaitLimit) -> SliceEnd<Option<HeardFrame>> {
-        self.wait(limit, |world| {
-            let found = world.station_mut(station)?;
-            match found.is_open() {
-                true => found.take().map(Some),
-                false => Some(None),
-            }
+        self.wait(limit, |world| match world.station_mut(station) {
+            Some(found) => found.take().map(Some),
+            None => Some(None),
         })
     }
 
@@ -223,26 +301,18 @@ impl SharedWorld {
         })
     }
 
-    /// Hands a frame to a station's node.
-    pub(crate) fn try_send(&self, station: usize, frame: &Frame) -> Result<(), SendError> {
-        let answer = self.lock().send(station, frame);
-        self.moved.notify_all();
-        answer
-    }
-
-    /// Calls `work` with the world, and wakes the threads that wait for it.
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut WorldState) -> T) -> T {
-        let result = work(&mut self.lock());
-        self.moved.notify_all();
-        result
-    }
-
-    /// Calls `work` with the bus of a station.
-    pub(crate) fn with_bus<T>(
+    /// Calls `work` with the world, detached from Python, and wakes the threads that wait for it.
+    pub(crate) fn with<T: Send>(
         &self,
-        station: usize,
-        work: impl FnOnce(&mut Bus) -> T,
-    ) -> Option<T> {
-        self.with(|world| world.bus_of_mut(station).map(work))
+        py: Python<'_>,
+        work: impl FnOnce(&mut WorldState) -> T + Send,
+    ) -> T {
+        let result = py.detach(|| {
+            let result = work(&mut self.lock());
+            self.moved.notify_all();
+            result
+        });
+        self.say_skipped(py);
+        result
     }
 }

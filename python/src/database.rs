@@ -6,13 +6,17 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use signals::{
-    IndexedDatabase, MessageDefinition, PhysicalValue, RawValue, SignalDefinition, SignalKind,
-    SignalScale, SignalState,
+    IndexedDatabase, MessageDefinition, PhysicalValue, RawValue, ReadError, SignalDefinition,
+    SignalKind, SignalScale, SignalState,
 };
 
 /// A column of values for Python: the signal's name, `float64` values, and for each a byte that is
 /// 1 if the value is there.
 type SignalColumn<'py> = (String, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// A message for Python: name, number, whether the ID has 29 bits, length, and the names of its
+/// signals with their units.
+type MessageParts = (String, u32, bool, usize, Vec<(String, String)>);
 
 /// The messages of a bus with their signals.
 #[pyclass(frozen, module = "cangate._core")]
@@ -25,32 +29,34 @@ impl SignalDatabase {
     /// Reads a database; `name` is for errors.
     #[new]
     fn new(py: Python<'_>, name: &str, bytes: &[u8]) -> PyResult<Self> {
-        let read = || {
-            let database = signals::read(bytes).map_err(|error| error.to_string())?;
-            match (database.messages.is_empty(), database.impossible.first()) {
-                (false, _) => Ok(database),
-                (true, Some(first)) => Err(first.error.to_string()),
-                (true, None) => Err("no message in it: give a DBC, KCD, ARXML or SYM".to_owned()),
-            }
+        let wrong = |error: ReadError| {
+            let hint = error.hint().map(|hint| format!(": {hint}"));
+            PyValueError::new_err(format!("{name}: {error}{}", hint.unwrap_or_default()))
         };
-        let database: Result<_, String> = py.detach(read);
-        let wrong = |why| PyValueError::new_err(format!("{name}: {why}"));
+        let database = py.detach(|| signals::read_messages(bytes)).map_err(wrong)?;
         Ok(Self {
-            indexed: IndexedDatabase::new(database.map_err(wrong)?),
+            indexed: IndexedDatabase::new(database),
         })
     }
 
-    /// Returns the names of all messages with number, whether the ID has 29 bits, and length.
-    fn messages(&self) -> Vec<(String, u32, bool, usize)> {
+    /// Returns the names of all messages with number, whether the ID has 29 bits, length, and the
+    /// names of their signals with the units.
+    fn messages(&self) -> Vec<MessageParts> {
+        let signals = |m: &MessageDefinition| {
+            let all = m.signals.iter();
+            all.map(|s| (s.name.clone(), s.unit.clone())).collect()
+        };
         let all = self.indexed.database().messages.iter();
-        let each = all.map(|m| (m.name.clone(), m.id.number(), m.id.is_eff(), m.len));
+        let each = all.map(|m| {
+            let id = (m.id.number(), m.id.is_eff());
+            (m.name.clone(), id.0, id.1, m.len, signals(m))
+        });
         each.collect()
     }
 
-    /// Returns the names of a message's signals with their units.
-    fn signals(&self, message: &str) -> PyResult<Vec<(String, String)>> {
-        let all = self.named(message)?.signals.iter();
-        Ok(all.map(|s| (s.name.clone(), s.unit.clone())).collect())
+    /// Returns the name of the message of a frame; `None` for an unknown ID.
+    fn message_of(&self, parts: (u32, u8, Vec<u8>, usize)) -> Option<&str> {
+        Some(&self.of_frame(parts.0, parts.1)?.name)
     }
 
     /// Returns the lines of doubtful statements and what is doubtful.
@@ -59,23 +65,15 @@ impl SignalDatabase {
         all.map(|w| (w.line, w.problem.clone())).collect()
     }
 
-    /// Returns the name of the message of a frame and its signals; `None` for an unknown ID.
+    /// Returns the values of a frame by the names of the signals; `None` for an unknown ID.
     fn decode<'py>(
         &self,
         py: Python<'py>,
         parts: (u32, u8, Vec<u8>, usize),
         names: bool,
-    ) -> PyResult<Option<(String, Bound<'py, PyDict>)>> {
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let (id, flags, data, _) = parts;
-        let flag = |bit| flags & bit != 0;
-        if flag(frames::bits::ERROR) {
-            return Ok(None);
-        }
-        let id = match flag(frames::bits::EXTENDED) {
-            true => CanId::eff(id),
-            false => CanId::sff(id),
-        };
-        let Some(message) = id.ok().and_then(|id| self.indexed.find(id)) else {
+        let Some(message) = self.of_frame(id, flags) else {
             return Ok(None);
         };
         let values = PyDict::new(py);
@@ -85,15 +83,18 @@ impl SignalDatabase {
                 None => values.set_item(&signal.name, value(py, signal, raw)?)?,
             }
         }
-        Ok(Some((message.name.clone(), values)))
+        Ok(Some(values))
     }
 
     /// Returns a column of `float64` for each signal of a message, in this machine's byte order,
-    /// and a byte for each value: 1 if the payload has it. `data` has `width` bytes for each frame.
+    /// and a byte for each value: 1 if the payload has it. `id` chooses one of several messages of
+    /// the name, as in [`SignalDatabase::messages`]. `data` has `width` bytes for each frame.
+    #[pyo3(signature = (message, id, data, lengths, width))]
     fn columns<'py>(
         &self,
         py: Python<'py>,
         message: &str,
+        id: Option<(u32, bool)>,
         data: &[u8],
         lengths: &[u8],
         width: usize,
@@ -105,7 +106,7 @@ impl SignalDatabase {
                 data.len()
             )));
         }
-        let message = self.named(message)?;
+        let message = self.named(message, id)?;
         let mut columns = Vec::with_capacity(message.signals.len());
         for (index, signal) in message.signals.iter().enumerate() {
             let scale = SignalScale::new(signal);
@@ -132,14 +133,41 @@ impl SignalDatabase {
 }
 
 impl SignalDatabase {
-    fn named(&self, message: &str) -> PyResult<&MessageDefinition> {
-        let mut all = self.indexed.database().messages.iter();
-        all.find(|known| known.name == message).ok_or_else(|| {
-            let known = self.indexed.database().messages.iter();
-            let known = known.map(|m| m.name.as_str());
-            let hint = config::did_you_mean(message, known);
-            PyKeyError::new_err(format!("there is no message {message:?}: {hint}"))
-        })
+    /// Returns the message of frames with this ID and these flags.
+    fn of_frame(&self, id: u32, flags: u8) -> Option<&MessageDefinition> {
+        let flag = |bit| flags & bit != 0;
+        if flag(frames::bits::ERROR) {
+            return None;
+        }
+        let id = match flag(frames::bits::EXTENDED) {
+            true => CanId::eff(id),
+            false => CanId::sff(id),
+        };
+        self.indexed.find(id.ok()?)
+    }
+
+    /// Returns the message of this name, and of this ID if there is one.
+    fn named(&self, name: &str, id: Option<(u32, bool)>) -> PyResult<&MessageDefinition> {
+        let messages = &self.indexed.database().messages;
+        let is = |m: &&MessageDefinition| {
+            m.name == name && id.is_none_or(|id| id == (m.id.number(), m.id.is_eff()))
+        };
+        let mut found = messages.iter().filter(is);
+        let Some(first) = found.next() else {
+            let hint = config::did_you_mean(name, messages.iter().map(|m| m.name.as_str()));
+            return Err(PyKeyError::new_err(format!(
+                "there is no message {name:?}: {hint}"
+            )));
+        };
+        // Of several messages with one ID, the first one counts, as for frames.
+        match found.find(|other| other.id != first.id) {
+            None => Ok(first),
+            Some(other) => Err(PyKeyError::new_err(format!(
+                "{name:?} is the name of messages {} and {}: give one of `messages` of the \
+                 database instead of the name",
+                first.id, other.id
+            ))),
+        }
     }
 }
 
@@ -150,13 +178,12 @@ fn value<'py>(
     raw: RawValue,
 ) -> PyResult<Bound<'py, PyAny>> {
     let is_float = matches!(signal.kind, SignalKind::Float32 | SignalKind::Float64);
-    let whole = |number: &signals::Decimal| number.to_string().parse::<i128>().is_ok();
+    let has_integers = signal.factor.to_i128().is_some() && signal.offset.to_i128().is_some();
     let physical = signal.physical(raw);
     if !is_float
-        && whole(&signal.factor)
-        && whole(&signal.offset)
+        && has_integers
         && let PhysicalValue::Exact(value) = physical
-        && let Ok(value) = value.to_string().parse::<i128>()
+        && let Some(value) = value.to_i128()
     {
         return Ok(value.into_pyobject(py)?.into_any());
     }

@@ -2,14 +2,14 @@
 
 use crate::clock::{SharedWorld, SliceEnd};
 use crate::frames::{self, bits};
-use crate::world::{CyclicTask, HeardFrame, IdFilter};
+use crate::world::{CyclicTask, FrameAnswer, HeardFrame, IdFilter, StationReport};
 use bus::{ErrorKind, FaultTime, FrameFault, SendError};
 use frame::{Frame, Nanos};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 create_exception!(
     cangate,
@@ -30,7 +30,12 @@ pub(crate) struct BusStation {
     shared: Arc<SharedWorld>,
     station: usize,
     channel: String,
+    /// The last counts and state, after the end of the station.
+    closed: OnceLock<StationReport>,
 }
+
+/// Cure for calls on a station that is closed.
+const CLOSED: &str = "the station is closed: open a new bus object";
 
 impl BusStation {
     /// Creates the class for a station of this index; `channel` is for errors.
@@ -39,6 +44,7 @@ impl BusStation {
             shared,
             station,
             channel,
+            closed: OnceLock::new(),
         }
     }
 
@@ -60,6 +66,7 @@ impl BusStation {
             SendError::ListenOnly => {
                 "the node only listens: open the channel without listen_only".to_owned()
             }
+            SendError::NoSuchNode(_) => CLOSED.to_owned(),
             other => other.to_string(),
         };
         StationError::new_err(format!(
@@ -83,11 +90,20 @@ impl BusStation {
         mut slice: impl FnMut() -> SliceEnd<T> + Send,
     ) -> PyResult<Option<T>> {
         loop {
-            match py.detach(&mut slice) {
+            let end = py.detach(&mut slice);
+            self.shared.say_skipped(py);
+            match end {
                 SliceEnd::Done(result) => return Ok(Some(result)),
                 SliceEnd::TimedOut => return Ok(None),
                 SliceEnd::Again => py.check_signals()?,
                 SliceEnd::Asks { task, index } => self.answer(py, task, index)?,
+                SliceEnd::AfterLast => {
+                    return Err(PyOverflowError::new_err(format!(
+                        "channel {:?}: the time of a bus ends 146 years after its start: let less \
+                         time pass, or shut down all bus objects that share it to start it again",
+                        self.channel
+                    )));
+                }
                 SliceEnd::Reentered => {
                     return Err(StationError::new_err(
                         "modifier_callback lets time pass: change the message only, and wait \
@@ -98,19 +114,29 @@ impl BusStation {
         }
     }
 
-    /// Lets Python change a periodic frame. An error stops the task.
+    /// Lets Python change a periodic frame, or leave it out. An error stops the task.
     fn answer(&self, py: Python<'_>, task: usize, index: usize) -> PyResult<()> {
         let changed = match self.shared.callback(py, task) {
-            None => Ok(None),
+            None => Ok(FrameAnswer::Stop),
             Some(callback) => callback
                 .call1(py, (index,))
-                .and_then(|parts| parts.extract::<FrameParts>(py))
-                .and_then(|parts| self.frames(vec![parts]))
-                .map(|frames| frames.first().copied()),
+                .and_then(|parts| parts.extract::<Option<FrameParts>>(py))
+                .and_then(|parts| self.frames(parts.into_iter().collect()))
+                .map(|frames| {
+                    frames
+                        .first()
+                        .map_or(FrameAnswer::Skip, |f| FrameAnswer::Send(*f))
+                }),
         };
-        let frame = changed.as_ref().ok().copied().flatten();
-        self.shared.with(|world| world.answer(task, frame));
+        let answer = changed.as_ref().map_or(FrameAnswer::Stop, |answer| *answer);
+        self.shared.with(py, |world| world.answer(task, answer));
         changed.map(drop)
+    }
+
+    /// Returns the counts and the state: the last ones of a closed station.
+    fn report(&self, py: Python<'_>) -> Option<StationReport> {
+        let open = self.shared.with(py, |world| world.report(self.station));
+        open.or_else(|| self.closed.get().copied())
     }
 }
 
@@ -122,6 +148,11 @@ fn heard_parts<'py>(py: Python<'py>, heard: &HeardFrame) -> HeardParts<'py> {
 
 #[pymethods]
 impl BusStation {
+    /// Checks the parts of a frame; an error has the reason why there is no such frame.
+    fn check(&self, parts: FrameParts) -> PyResult<()> {
+        self.frames(vec![parts]).map(drop)
+    }
+
     /// Sends a frame; waits up to `timeout` ns for a place in the queue.
     fn send(
         &self,
@@ -135,9 +166,11 @@ impl BusStation {
             return Ok(());
         };
         let answer = match timeout {
-            None | Some(0) => py.detach(|| self.shared.try_send(self.station, frame)),
+            None | Some(0) => self
+                .shared
+                .with(py, |world| world.send(self.station, frame)),
             Some(_) => {
-                let limit = py.detach(|| self.shared.limit(timeout, drives));
+                let limit = self.shared.limit(py, timeout, drives);
                 self.slices(py, || self.shared.send(self.station, frame, limit))?
                     .unwrap_or(Err(SendError::Full))
             }
@@ -153,7 +186,7 @@ impl BusStation {
         timeout: Option<Nanos>,
         drives: bool,
     ) -> PyResult<Option<HeardParts<'py>>> {
-        let limit = py.detach(|| self.shared.limit(timeout, drives));
+        let limit = self.shared.limit(py, timeout, drives);
         let heard = self.slices(py, || self.shared.receive(self.station, limit))?;
         Ok(heard.flatten().map(|heard| heard_parts(py, &heard)))
     }
@@ -166,12 +199,10 @@ impl BusStation {
                 .map(|(id, mask, extended)| IdFilter { id, mask, extended });
             each.collect()
         });
-        py.detach(|| {
-            self.shared.with(|world| {
-                if let Some(station) = world.station_mut(self.station) {
-                    station.set_filters(filters);
-                }
-            });
+        self.shared.with(py, |world| {
+            if let Some(station) = world.station_mut(self.station) {
+                station.set_filters(filters);
+            }
         });
     }
 
@@ -188,7 +219,8 @@ impl BusStation {
     ) -> PyResult<usize> {
         let (frames, asks) = (self.frames(parts)?, callback.is_some());
         let task = CyclicTask::new(self.station, frames, period, duration, asks);
-        let task = py.detach(|| self.shared.with(|world| world.cyclic_mut().add(task)));
+        let task = self.shared.with(py, |world| world.cyclic_mut().add(task));
+        self.shared.drop_callbacks(py);
         if let Some(callback) = callback {
             self.shared.keep_callback(task, self.station, callback);
         }
@@ -197,44 +229,45 @@ impl BusStation {
 
     /// Starts a periodic task: its first frame is sent now.
     fn start_cyclic(&self, py: Python<'_>, task: usize) {
-        py.detach(|| {
-            self.shared.with(|world| {
-                let now = world.now();
-                world.cyclic_mut().start(task, now);
-            });
+        self.shared.with(py, |world| {
+            let now = world.now();
+            world.cyclic_mut().start(task, now);
         });
     }
 
     /// Stops a periodic task.
     fn stop_cyclic(&self, py: Python<'_>, task: usize) {
-        py.detach(|| self.shared.with(|world| world.cyclic_mut().stop(task)));
+        self.shared.with(py, |world| world.cyclic_mut().stop(task));
+    }
+
+    /// Removes a periodic task that is not used any more. One that runs goes on to its end.
+    fn forget_cyclic(&self, py: Python<'_>, task: usize) {
+        self.shared
+            .with(py, |world| world.cyclic_mut().forget(task));
+        self.shared.drop_callbacks(py);
     }
 
     /// Replaces the frames of a periodic task.
     fn modify_cyclic(&self, py: Python<'_>, task: usize, parts: Vec<FrameParts>) -> PyResult<()> {
         let frames = self.frames(parts)?;
-        py.detach(|| {
-            self.shared
-                .with(|world| world.cyclic_mut().set_frames(task, frames));
-        });
+        self.shared
+            .with(py, |world| world.cyclic_mut().set_frames(task, frames));
         Ok(())
     }
 
     /// Returns whether a periodic task runs, how many frames it has handed to the node, and how
     /// many found no place.
     fn cyclic_state(&self, py: Python<'_>, task: usize) -> Option<(bool, u64, u64)> {
-        py.detach(|| {
-            self.shared.with(|world| {
-                let task = world.cyclic_mut().task(task)?;
-                let (sent, missed) = task.counts();
-                Some((task.is_running(), sent, missed))
-            })
+        self.shared.with(py, |world| {
+            let task = world.cyclic_mut().task(task)?;
+            let (sent, missed) = task.counts();
+            Some((task.is_running(), sent, missed))
         })
     }
 
     /// Returns the time, ns.
     fn now(&self, py: Python<'_>) -> Nanos {
-        py.detach(|| self.shared.with(|world| world.now()))
+        self.shared.with(py, |world| world.now())
     }
 
     /// Lets this time pass, ns.
@@ -246,27 +279,17 @@ impl BusStation {
 
     /// Returns the error state, 0 (active) to 3 (bus-off), and the two error counters.
     fn state(&self, py: Python<'_>) -> Option<(u8, u16, u16)> {
-        py.detach(|| {
-            self.shared.with(|world| {
-                let node = world.station(self.station)?.node;
-                let state = world.bus_of(self.station)?.node_state(node)?;
-                Some((state.state as u8, state.tec, state.rec))
-            })
-        })
+        let node = self.report(py)?.node;
+        Some((node.state as u8, node.tec, node.rec))
     }
 
-    /// Returns the counts of the station and of its bus.
+    /// Returns the counts of the station and of its bus; those of its end for a closed station.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
-        let all = py.detach(|| {
-            self.shared.with(|world| {
-                let counts = world.station(self.station)?.counts();
-                Some((counts, world.bus_of(self.station)?.stats()))
-            })
-        });
-        let Some((counts, bus)) = all else {
+        let Some(report) = self.report(py) else {
             return Ok(found);
         };
+        let (counts, bus) = (report.counts, report.bus);
         found.set_item("sent", counts.sent)?;
         found.set_item("received", counts.received)?;
         found.set_item("dropped", counts.dropped)?;
@@ -275,12 +298,13 @@ impl BusStation {
         found.set_item("bus_errors", bus.errors)?;
         found.set_item("bus_time_ns", bus.elapsed())?;
         found.set_item("bus_busy_ns", bus.busy())?;
+        found.set_item("bus_skipped_ns", report.skipped)?;
         Ok(found)
     }
 
     /// Takes back all frames that are not on the wire; returns their number.
     fn cancel(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.shared.with(|world| world.cancel_all(self.station)))
+        self.shared.with(py, |world| world.cancel_all(self.station))
     }
 
     /// Disturbs the next frame on the bus.
@@ -302,20 +326,24 @@ impl BusStation {
             bit,
             ..FrameFault::new(*kind)
         };
-        let injected = py.detach(|| {
-            self.shared.with_bus(self.station, |bus| {
-                let stats = bus.stats();
-                let is_busy = bus.nodes().any(|(node, _)| bus.sending(node).is_some());
-                let starts = stats.frames + stats.errors + u64::from(is_busy);
-                bus.inject(FaultTime::Start(starts + 1), fault);
-            })
+        let injected = self.shared.with(py, |world| {
+            let bus = world.bus_of_mut(self.station)?;
+            let stats = bus.stats();
+            let is_busy = bus.nodes().any(|(node, _)| bus.sending(node).is_some());
+            let starts = stats.frames + stats.errors + u64::from(is_busy);
+            bus.inject(FaultTime::Start(starts + 1), fault);
+            Some(())
         });
-        injected.ok_or_else(|| StationError::new_err("the station is closed: open a new one"))
+        injected.ok_or_else(|| StationError::new_err(CLOSED))
     }
 
     /// Closes the station: it hears and sends nothing more.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| self.shared.with(|world| world.detach(self.station)));
+        if let Some(report) = self.shared.with(py, |world| world.report(self.station)) {
+            // A second call has no report, and the first one's stays.
+            let _ = self.closed.set(report);
+        }
+        self.shared.with(py, |world| world.detach(self.station));
         drop(self.shared.take_callbacks(self.station));
     }
 }

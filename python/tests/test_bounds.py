@@ -1,5 +1,6 @@
 """Worst-case response times."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,33 @@ def test_mistakes_are_shown_at_their_lines(tmp_path):
     assert "set.toml:" in str(error.value) and "did you mean `period`?" in str(error.value)
     with pytest.raises(FileNotFoundError):
         cangate.bounds(tmp_path / "none.toml")
+
+
+def test_the_keys_are_some_of_those_of_the_command():
+    source = Path(__file__).resolve().parents[2] / "crates/cangate/src/commands/bound/json.rs"
+    text = source.read_text(encoding="utf-8")
+    structs = re.findall(r"struct (\w+) \{(.*?)^\}", text, re.M | re.S)
+    keys = {name: set(re.findall(r"^    (\w+):", body, re.M)) for name, body in structs}
+    timeouts = 'id = "100"\ntimeouts = [{ node = "door", time = "30ms" }]'
+    found = cangate.bounds(SET.replace('id = "100"', timeouts))
+    (bus,), (timeout,) = found["buses"], found["timeouts"]
+    for part, struct in [
+        (found, "BoundReport"),
+        (bus, "BusReport"),
+        (bus["nodes"][0], "NodeReport"),
+        (bus["messages"][0], "MessageReport"),
+        (bus["messages"][0]["bound"], "PartsReport"),
+        (timeout, "TimeoutReport"),
+    ]:
+        assert set(part) <= keys[struct], struct
+
+
+def test_reasons_are_those_of_the_command():
+    timeouts = 'id = "100"\ntimeouts = [{ node = "door", time = "30ms" }]\nlongest_period = "none"'
+    (timeout,) = cangate.bounds(SET.replace('id = "100"', timeouts))["timeouts"]
+    assert timeout["no_bound"] == "it is not periodic: its events have no longest distance"
+    overload = SET.replace('id = "100"', timeouts.rsplit("\n", 1)[0]).replace('"10ms"', '"200us"')
+    found = cangate.bounds(overload.replace('"5ms"', '"200us"'))
+    words = r"with all higher-priority frames the bus load is .* %"
+    assert re.fullmatch(words, found["buses"][0]["messages"][0]["no_bound"])
+    assert re.fullmatch(f"the message has no bound: {words}", found["timeouts"][0]["no_bound"])

@@ -85,3 +85,28 @@ def test_mistakes_name_their_place(database, tmp_path):
         database.columns("EngineData", [b""], [1, 2])
     with pytest.raises(FileNotFoundError):
         cangate.Database(tmp_path / "none.dbc")
+
+
+def test_messages_of_one_name_are_two_messages():
+    database = cangate.Database.from_text(
+        """BU_: A
+BO_ 256 Door: 2 A
+ SG_ Open : 0|8@1+ (1,0) [0|0] "" A
+BO_ 512 Door: 2 A
+ SG_ Angle : 0|8@1+ (2,0) [0|0] "deg" A
+"""
+    )
+    first, second = database.messages
+    assert (first.arbitration_id, first.signals) == (0x100, {"Open": ""})
+    assert (second.arbitration_id, second.signals) == (0x200, {"Angle": "deg"})
+    assert list(database.columns(first, [b"\x03"])["Open"]) == [3]
+    assert list(database.columns(second, [b"\x03"])["Angle"]) == [6]
+    with pytest.raises(KeyError, match="messages 100 and 200: give one of `messages`"):
+        database.columns("Door", [b"\x03"])
+    assert database.message_of("200#") == "Door"
+
+
+def test_a_value_of_many_digits_is_exact():
+    database = cangate.Database.from_text(DBC.replace("(1,0) [0|15]", "(1E31,1E32) [0|0]"))
+    found = database.decode("100#D204031234000500", names=False)
+    assert found["Gear"] == 3 * 10**31 + 10**32 and isinstance(found["Gear"], int)

@@ -286,6 +286,31 @@ def test_fd_frames_and_error_frames_stay_where_they_belong(open_bus):
     assert body.gateway_fates()["undeliverable"] == 1
 
 
+def test_a_port_that_only_listens_sends_nothing(open_bus):
+    gateway = """
+[ports.left]
+kind = "bus"
+[ports.right]
+kind = "direct"
+listen_only = true
+queue = 4
+[[routes]]
+from = "left"
+to = "right"
+[[routes]]
+from = "right"
+to = "left"
+"""
+    left, right = open_bus("left", gateway), open_bus("right", gateway)
+    for number in range(5):
+        left.send(message(number))
+    assert right.recv(0.1) is None
+    right.send(message(0x100))
+    assert left.recv(0.1).arbitration_id == 0x100
+    fates = left.gateway_fates()
+    assert (fates["received"], fates["routed"], fates["undeliverable"]) == (6, 1, 5)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_random_traffic_through_the_gateway_is_as_in_the_reference(open_bus, seed):
     draw = random.Random(seed)

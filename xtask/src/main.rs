@@ -22,6 +22,7 @@ mod setup;
 mod size;
 mod structure;
 mod suite;
+mod venv;
 mod without_os;
 mod workspace;
 

@@ -3,18 +3,15 @@
 use crate::command::{command, on_path, output, read_lines, show, within};
 use crate::report::TestTally;
 use crate::setup::{may_install, python_package};
+use crate::venv;
 use crate::workspace::{Workspace, cargo};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 /// The maximum size of the wheel, bytes.
 const LARGEST_WHEEL: u64 = 2 << 20;
-
-/// The longest time of pip for what it fetches.
-const FETCH_LIMIT: Duration = Duration::from_secs(300);
 
 /// Packages that build the wheel, and that its tests use, besides those of the setup.
 const PACKAGES: [&str; 4] = ["maturin>=1.9,<2", "numpy", "pandas", "pytest"];
@@ -130,17 +127,13 @@ impl PythonStep {
         if !may_install() {
             return Ok(Some("installing is not allowed".to_owned()));
         }
-        let mut venv = command("python3", &self.folder);
-        venv.args(["-m", "venv"]).arg(&self.venv);
-        if !within(FETCH_LIMIT, &mut venv)? {
-            return Ok(Some(
-                "python3 cannot make a folder for it (venv)".to_owned(),
-            ));
+        if let Some(because) = venv::make(&self.venv)? {
+            return Ok(Some(because.to_owned()));
         }
         let mut install = self.pip(&["install"]);
         install.args(PACKAGES);
         install.args(OF_SETUP.into_iter().filter_map(python_package));
-        let good = within(FETCH_LIMIT, &mut install)? && has(self.python(), MODULES);
+        let good = within(venv::FETCH_LIMIT, &mut install)? && has(self.python(), MODULES);
         Ok((!good).then(|| "pip could not install what they need".to_owned()))
     }
 

@@ -4,6 +4,7 @@ use crate::arm64;
 use crate::command::{command, on_path, output, show, within};
 use crate::package::{CARGO_DEB, CARGO_DEB_VERSION};
 use crate::report::TestTally;
+use crate::venv;
 use crate::workspace::cargo;
 use anyhow::Result;
 use std::path::Path;
@@ -178,7 +179,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<TestTally> {
             rustup(&["target", "add", target])
         })?);
     }
-    if install && on_path("apt-get") && is_root() && programs().any(|p| !p.is_there()) {
+    if install && can_use_apt() && programs().any(|p| !p.is_there()) {
         // If this fails, the lists may still be recent enough.
         show(command("apt-get", Path::new("/")).args(["update", "-qq"]))?;
     }
@@ -259,25 +260,14 @@ fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
     if !install {
         return skipped("installing is not allowed");
     }
-    if !on_path("python3") {
-        return skipped("there is no python3 here");
-    }
     println!("{PYTHON_TITLE}: missing, will be installed");
-    let limit = Duration::from_secs(300);
-    let mut venv = command("python3", Path::new("/"));
-    venv.args(["-m", "venv"]).arg(&folder);
-    let mut made = within(limit, &mut venv)?;
-    // Debian has the other half of this module in a package of its own.
-    if !made && on_path("apt-get") && is_root() && install_package("python3-venv")? {
-        made = within(limit, &mut venv)?;
-    }
-    if !made {
-        return skipped("python3 cannot make a folder for it (venv)");
+    if let Some(because) = venv::make(&folder)? {
+        return skipped(because);
     }
     let mut pip = command(folder.join("bin/pip"), root);
     pip.args(["install", "--quiet", "--disable-pip-version-check"]);
     pip.args(PYTHON_PACKAGES);
-    if within(limit, &mut pip)? && imports(&python) {
+    if within(venv::FETCH_LIMIT, &mut pip)? && imports(&python) {
         Ok(TestTally::passed())
     } else {
         skipped("pip could not install it")
@@ -363,7 +353,13 @@ fn apt(package: &str, install: bool) -> Result<TestTally> {
     )))
 }
 
-fn install_package(package: &str) -> Result<bool> {
+/// Returns whether packages of the distribution can be installed here.
+pub(crate) fn can_use_apt() -> bool {
+    on_path("apt-get") && is_root()
+}
+
+/// Installs a package of the distribution; returns whether that was successful.
+pub(crate) fn install_package(package: &str) -> Result<bool> {
     show(
         command("apt-get", Path::new("/"))
             .env("DEBIAN_FRONTEND", "noninteractive")

@@ -89,6 +89,7 @@ mod stream;
 pub mod train;
 pub mod window;
 mod witness;
+mod words;
 
 pub use arrival::Arrival;
 pub use assess::{Assessment, MessageBound, NodeBound};

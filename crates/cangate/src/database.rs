@@ -1,7 +1,7 @@
 //! Reading of databases of messages, which several commands are given.
 
 use console::Failure;
-use signals::{DatabaseFormat, MAX_FILE, MessageDatabase, ReadError};
+use signals::{MAX_FILE, MessageDatabase, ReadError};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -25,17 +25,16 @@ pub(crate) fn read(path: &Path) -> Result<MessageDatabase, Failure> {
         false => File::open(path).and_then(|mut file| fill(&mut file)),
     };
     length.map_err(|error| fail(&error))?;
-    let database = signals::read(&bytes).map_err(|error| match error {
-        ReadError::Mistake(DatabaseFormat::Dbc, error) => fail(&format!(
-            "{error}\nA statement that is not about messages, signals and their attributes can be deleted in a copy of the file"
-        )),
-        error => fail(&error),
-    })?;
-    match (database.messages.is_empty(), database.impossible.first()) {
-        (true, Some(first)) => Err(fail(&first.error)),
-        (true, None) => Err(fail(
-            &"no message in it: a DBC has lines such as `BO_ 256 Speed: 8 Engine`",
-        )),
-        (false, _) => Ok(database),
-    }
+    signals::read_messages(&bytes).map_err(|error| match (&error, error.hint()) {
+        (ReadError::Mistake(..), Some(hint)) => fail(&format!("{error}\n{}", sentence(hint))),
+        (_, Some(hint)) => fail(&format!("{error}: {hint}")),
+        (_, None) => fail(&error),
+    })
+}
+
+/// Returns a hint as a line of its own, which begins with a capital letter.
+fn sentence(hint: &str) -> String {
+    let mut chars = hint.chars();
+    let first = chars.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(chars).collect()
 }

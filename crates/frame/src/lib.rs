@@ -12,6 +12,7 @@
 //! * [`FrameRef`]: a borrowed frame of any kind; this type passes through the gateway, so that a
 //!   frame in shared memory is not copied before it has to be.
 //! * [`ErrorState`]: the error state of a node by its error counters.
+//! * [`error_frame`]: the numbers of SocketCAN's error frames.
 //! * [`text`]: cansend's grammar and candump's log lines: [`text::parse_frame`],
 //!   [`text::parse_line`], [`text::LogLine`]; frames have `Display`, [`Frame`] has `FromStr`.
 //! * [`wire`]: exact bits, stuff bits, CRC and durations of classic and ISO FD frames, and the
@@ -25,6 +26,7 @@ extern crate std;
 
 mod buf;
 pub mod dlc;
+pub mod error_frame;
 mod error_state;
 mod header;
 mod id;

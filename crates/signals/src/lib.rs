@@ -3,7 +3,8 @@
 //! * [`MessageDatabase`], [`MessageDefinition`], [`SignalDefinition`]: the contents of a database,
 //!   whatever its format.
 //! * [`read()`]: reads a database whose format it recognises: DBC (feature `dbc`), KCD (`kcd`),
-//!   ARXML (`arxml`), PEAK's symbol files (`sym`).
+//!   ARXML (`arxml`), PEAK's symbol files (`sym`); [`read_messages`]: a file without messages is a
+//!   mistake.
 //! * [`SignalField`]: the place of a signal in a payload: one load of eight bytes, one shift.
 //! * [`FieldTest`], [`FieldWrite`]: a comparison of a signal with a range, and an assignment to it,
 //!   in integers only.
@@ -97,7 +98,7 @@ pub use j1939::{LARGEST_GROUP, group_id_mask, is_broadcast_group, parameter_grou
 pub use message::{
     DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
 };
-pub use read::{DatabaseFormat, MAX_FILE, ReadError, read};
+pub use read::{DatabaseFormat, MAX_FILE, ReadError, read, read_messages};
 pub use rescale::{AssignError, SignalCopy};
 pub use scale::SignalScale;
 pub use signal::{

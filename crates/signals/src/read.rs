@@ -29,7 +29,7 @@ pub enum DatabaseFormat {
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum ReadError {
     /// The file is longer than [`MAX_FILE`].
-    #[error("more than {} MiB", MAX_FILE >> 20)]
+    #[error("it has more than {} MiB", MAX_FILE >> 20)]
     TooLong,
     /// The format is read by builds with the feature of this name.
     #[error(
@@ -46,6 +46,28 @@ pub enum ReadError {
     /// A mistake in the file.
     #[error("{1}")]
     Mistake(DatabaseFormat, DatabaseError),
+    /// The file has no message: only [`read_messages`] regards that as a mistake.
+    #[error("no message in it")]
+    Empty,
+    /// A frame can represent none of the messages; this is the mistake of the first one.
+    #[error("{0}")]
+    Impossible(DatabaseError),
+}
+
+impl ReadError {
+    /// Returns the cure, if there is one that the text of the error does not have.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLong => Some("name a DBC of one bus"),
+            Self::Mistake(DatabaseFormat::Dbc, _) => Some(
+                "a statement that is not about messages, signals and their attributes can be \
+                 deleted in a copy of the file",
+            ),
+            Self::Empty => Some("a DBC has lines such as `BO_ 256 Speed: 8 Engine`"),
+            Self::NotBuilt(..) | Self::NotRead(_) | Self::Mistake(..) | Self::Impossible(_) => None,
+        }
+    }
 }
 
 impl DatabaseFormat {
@@ -133,6 +155,23 @@ pub fn read(bytes: &[u8]) -> Result<MessageDatabase, ReadError> {
     }
 }
 
+/// Reads a database as [`read`] does, for its messages: at least one is needed.
+///
+/// # Errors
+/// [`ReadError`], also for a file without a message that a frame can represent.
+pub fn read_messages(bytes: &[u8]) -> Result<MessageDatabase, ReadError> {
+    let mut database = read(bytes)?;
+    if !database.messages.is_empty() {
+        return Ok(database);
+    }
+    match database.impossible.is_empty() {
+        true => Err(ReadError::Empty),
+        false => Err(ReadError::Impossible(
+            database.impossible.swap_remove(0).error,
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,5 +233,27 @@ mod tests {
             true => assert!(kcd.starts_with("line 1, column 1: not XML"), "{kcd}"),
             false => assert!(kcd.contains("build cangate with `--features kcd`"), "{kcd}"),
         }
+    }
+
+    #[cfg(feature = "dbc")]
+    #[test]
+    fn a_file_without_messages_is_a_mistake_where_they_are_needed() {
+        let text = b"BU_: A\n";
+        assert!(read(text).unwrap().messages.is_empty());
+        let error = read_messages(text).unwrap_err();
+        assert_eq!(error.to_string(), "no message in it");
+        assert!(error.hint().unwrap().contains("BO_ 256"));
+        let error = read_messages(b"BO_ 256 M: -1 A\n").unwrap_err();
+        assert!(matches!(error, ReadError::Impossible(_)), "{error:?}");
+        assert!(error.to_string().contains("line 1"), "{error}");
+        let error = read_messages(b"BO_ x\n").unwrap_err();
+        assert!(
+            error.hint().unwrap().contains("deleted in a copy"),
+            "{error}"
+        );
+        assert_eq!(
+            read_messages(b"BO_ 256 M: 8 A\n").unwrap().messages.len(),
+            1
+        );
     }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from cangate import _core
 from cangate._columns import payload_columns
@@ -55,8 +55,8 @@ class Database:
     def messages(self) -> List[MessageInfo]:
         """The messages, in the order of the file."""
         return [
-            MessageInfo(name, number, is_extended, length, dict(self._core.signals(name)))
-            for name, number, is_extended, length in self._core.messages()
+            MessageInfo(name, number, is_extended, length, dict(signals))
+            for name, number, is_extended, length, signals in self._core.messages()
         ]
 
     @property
@@ -74,27 +74,31 @@ class Database:
         :param names: whether a value that has a name is that name.
         :return: ``None`` if the database has no message with the frame's ID.
         """
-        found = self._core.decode(to_parts(frame), names)
-        return None if found is None else found[1]
+        return self._core.decode(to_parts(frame), names)
 
     def message_of(self, frame: FrameLike) -> Optional[str]:
         """Return the name of the message of a frame; ``None`` if its ID is unknown."""
-        found = self._core.decode(to_parts(frame), False)
-        return None if found is None else found[0]
+        return self._core.message_of(to_parts(frame))
 
-    def columns(self, message: str, data: Any, lengths: Any = None) -> Dict[str, Any]:
+    def columns(
+        self, message: Union[str, MessageInfo], data: Any, lengths: Any = None
+    ) -> Dict[str, Any]:
         """Return the values of many frames of one message, a column for each signal.
 
-        :param message: the name of the message.
+        :param message: the name of the message, or one of :attr:`messages`.
         :param data: the payloads: an array of bytes with a row for each frame, or a sequence of
             ``bytes``.
         :param lengths: the lengths of the payloads, if they are less than the columns of ``data``.
         :return: arrays of ``float64`` with NaN where a frame does not contain the signal; without
             NumPy, lists with ``None``.
-        :raises KeyError: if there is no message of this name.
+        :raises KeyError: if there is no message of this name, or several with different IDs.
         :raises ValueError: if there are not as many lengths as payloads.
         """
-        found = self._core.columns(message, *payload_columns(data, lengths))
+        if isinstance(message, MessageInfo):
+            name, number = message.name, (message.arbitration_id, message.is_extended_id)
+        else:
+            name, number = message, None
+        found = self._core.columns(name, number, *payload_columns(data, lengths))
         try:
             import numpy
         except ImportError:

@@ -84,6 +84,8 @@ class CangateBus(BusABC):
         :raises ValueError: for options out of range or against those of the channel; of mistakes in
             a gateway file, it has cangate's text with the lines.
         """
+        # Without this, BusABC.__del__ takes down an object whose constructor has failed.
+        self._is_shutdown = True
         if isinstance(timing, BitTimingFd):
             bitrate, data_bitrate = timing.nom_bitrate, timing.data_bitrate
         elif isinstance(timing, BitTiming):
@@ -115,13 +117,19 @@ class CangateBus(BusABC):
         except BaseException:
             self._world.release()
             raise
-        rates = self._world.core.rates(name)
-        self.channel = name
-        self.bitrate, self.data_bitrate = (rates[0], rates[1]) if rates else (0, None)
-        self._thread = threading.get_ident()
-        self._can_protocol = CanProtocol.CAN_FD if self.data_bitrate else CanProtocol.CAN_20
-        self.channel_info = f"cangate bus {name} at {self.bitrate} bit/s, {clock} time"
-        super().__init__(channel=channel, can_filters=can_filters)
+        try:
+            rates = self._world.core.rates(name)
+            self.channel = name
+            self.bitrate, self.data_bitrate = (rates[0], rates[1]) if rates else (0, None)
+            self._thread = threading.get_ident()
+            self._can_protocol = CanProtocol.CAN_FD if self.data_bitrate else CanProtocol.CAN_20
+            self.channel_info = f"cangate bus {name} at {self.bitrate} bit/s, {clock} time"
+            super().__init__(channel=channel, can_filters=can_filters)
+        except BaseException:
+            self._station.close()
+            self._world.release()
+            raise
+        self._is_shutdown = False
 
     # Time
 
@@ -137,6 +145,7 @@ class CangateBus(BusABC):
         """Let this time pass, s: at once with ``clock="test"``, else as ``time.sleep``.
 
         :raises ValueError: if the time is negative or not a number.
+        :raises OverflowError: if the bus would have a time of more than 146 years.
         """
         self._check_open()
         self._station.advance(to_ns(seconds, "seconds"))
@@ -165,6 +174,8 @@ class CangateBus(BusABC):
         """Return the next message that passes the filters, or ``None`` after the timeout, s.
 
         With ``clock="test"``, the bus's time moves to the end of that message, or by the timeout.
+
+        :raises OverflowError: if the bus would have a time of more than 146 years.
         """
         # BusABC.recv measures the rest of a timeout by the time of the machine.
         message, _ = self._recv_internal(timeout)
@@ -252,7 +263,8 @@ class CangateBus(BusABC):
         """Return counts of this node, and of the bus since its start.
 
         ``sent``, ``received``, ``dropped`` (at bus-off), ``overruns`` (no place in
-        ``receive_queue``); ``bus_frames``, ``bus_errors``, ``bus_time_ns`` and ``bus_busy_ns``.
+        ``receive_queue``); ``bus_frames``, ``bus_errors``, ``bus_time_ns``, ``bus_busy_ns`` and
+        ``bus_skipped_ns`` (real time that the bus has left out after a pause of the process).
         """
         return self._station.statistics()
 

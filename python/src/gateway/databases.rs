@@ -31,15 +31,24 @@ impl FileDatabases {
             let path = file.as_ref().and_then(|file| file.string(found));
             table.finish(found);
             let Some(path) = path else { continue };
-            match contents(&folder.join(path.value)) {
+            let bytes = match std::fs::read(folder.join(path.value)) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    let message = format!("{}: cannot be read: {error}", path.value);
+                    let hint = "a relative path starts at the folder of the gateway file";
+                    found.push(Diagnostic::error(path.span, message).hint(hint));
+                    continue;
+                }
+            };
+            match signals::read_messages(&bytes) {
                 Ok(messages) => databases.read.push(Arc::new(NamedDatabase {
                     name: name.value.to_owned(),
                     file: path.value.to_owned(),
                     messages,
                 })),
-                Err(why) => {
-                    let message = format!("{}: {why}", path.value);
-                    let hint = "a relative path starts at the folder of the gateway file";
+                Err(error) => {
+                    let message = format!("{}: {error}", path.value);
+                    let hint = error.hint().unwrap_or_default();
                     found.push(Diagnostic::error(path.span, message).hint(hint));
                 }
             }
@@ -60,16 +69,5 @@ impl FileDatabases {
             found.push(Diagnostic::error(name.span(), message).hint(hint));
         }
         self.read.iter().find(|known| known.name == wanted).cloned()
-    }
-}
-
-/// Reads a database, which has at least one message.
-pub(crate) fn contents(path: &Path) -> Result<signals::MessageDatabase, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let database = signals::read(&bytes).map_err(|error| error.to_string())?;
-    match (database.messages.is_empty(), database.impossible.first()) {
-        (false, _) => Ok(database),
-        (true, Some(first)) => Err(first.error.to_string()),
-        (true, None) => Err("no message in it".to_owned()),
     }
 }

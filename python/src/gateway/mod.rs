@@ -72,7 +72,10 @@ pub(crate) fn build(
     let parsed = parse(document.root(), folder, rates, &mut found);
     let table = match found.has_errors() {
         true => None,
-        false => compile(&parsed, &mut found),
+        false => {
+            let (ports, spans) = (parsed.ports.len(), &parsed.places.spans);
+            route::config::compile(&parsed.routes, ports, spans, &mut found)
+        }
     };
     let Some(table) = table.filter(|_| !found.has_errors()) else {
         return Err(render(source, &found.into_sorted(), false));
@@ -141,24 +144,6 @@ fn options(root: &mut TomlTable<'_>, found: &mut Diagnostics) -> (RouteMode, u8)
     (mode, max_hops)
 }
 
-fn compile(file: &GatewayFile, found: &mut Diagnostics) -> Option<RoutingTable> {
-    let errors = match RoutingTable::compile(&file.routes, file.ports.len()) {
-        Ok(table) => return Some(table),
-        Err(errors) => errors,
-    };
-    for error in errors {
-        let place =
-            |id: route::RouteId| file.places.spans.get(usize::try_from(id.0).ok()?).cloned();
-        let span = error.route.and_then(place).unwrap_or(0..0);
-        let message = match error.route {
-            Some(_) => format!("route `{}`: {}", error.name, error.what),
-            None => error.what,
-        };
-        found.push(Diagnostic::error(span, message));
-    }
-    None
-}
-
 /// Adds the warnings about routes.
 fn lint(file: &GatewayFile, found: &mut Diagnostics) {
     let bus_of = |port: PortId| {
@@ -184,8 +169,9 @@ fn connect(world: &mut WorldState, file: &GatewayFile, table: RoutingTable) -> R
     }
     let (mut gates, mut ports) = (Vec::new(), Vec::new());
     for (index, port) in file.ports.iter().enumerate() {
-        let slot = world.find(&port.name).unwrap_or_default();
-        let bus = world.slot_mut(slot).ok_or("a port without a bus")?;
+        let without = || format!("port `{0}` has no bus: no bus is named `{0}`", port.name);
+        let slot = world.find(&port.name).ok_or_else(without)?;
+        let bus = world.slot_mut(slot).ok_or_else(without)?;
         let node = NodeConfig {
             mailboxes: port.mailboxes,
             queue: port.queue,

@@ -1,6 +1,7 @@
 //! Periodic frames, in the time of the buses.
 
 use frame::{Frame, Nanos};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A task that sends frames in turn, one each period.
 #[derive(Clone, Debug)]
@@ -15,13 +16,26 @@ pub(crate) struct CyclicTask {
     pub(crate) duration: Option<Nanos>,
     /// Whether Python changes each frame before it is sent.
     asks: bool,
-    /// The changed frame.
-    answer: Option<Frame>,
+    /// The answer of Python about the next frame.
+    answer: Option<FrameAnswer>,
+    /// Whether Python has no object of the task any more: the task ends with its last frame.
+    is_forgotten: bool,
     next_frame: usize,
     due: Option<Nanos>,
     end: Option<Nanos>,
     sent: u64,
     missed: u64,
+}
+
+/// The answer of Python about a frame that it changes before it is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FrameAnswer {
+    /// Send this frame.
+    Send(Frame),
+    /// Leave this frame out; the next one is due a period later.
+    Skip,
+    /// Stop the task.
+    Stop,
 }
 
 /// A frame that is due.
@@ -61,6 +75,7 @@ impl CyclicTask {
             duration,
             asks,
             answer: None,
+            is_forgotten: false,
             next_frame: 0,
             due: None,
             end: None,
@@ -80,106 +95,132 @@ impl CyclicTask {
     }
 }
 
-/// All tasks of a world.
+/// All tasks of a world: those that run, and those that Python can start again.
 #[derive(Default)]
 pub(crate) struct CyclicTasks {
-    all: Vec<CyclicTask>,
-    next: Option<Nanos>,
+    /// The tasks by their numbers. A number is given once.
+    all: BTreeMap<usize, CyclicTask>,
+    /// The times of the tasks that run, with their numbers.
+    due: BTreeSet<(Nanos, usize)>,
+    next_number: usize,
+    /// The tasks that [ask](DueFrame::Asks) and are gone since [`CyclicTasks::take_gone`].
+    gone: Vec<usize>,
 }
 
 impl CyclicTasks {
-    /// Adds a task and returns its index.
+    /// Adds a task and returns its number.
     pub(crate) fn add(&mut self, task: CyclicTask) -> usize {
-        self.all.push(task);
-        self.all.len() - 1
+        let number = self.next_number;
+        self.next_number += 1;
+        self.all.insert(number, task);
+        number
     }
 
     /// Starts a task, or starts it again: its first frame is due now.
     pub(crate) fn start(&mut self, task: usize, now: Nanos) {
-        if let Some(task) = self.all.get_mut(task) {
-            task.due = Some(now);
-            task.end = task.duration.map(|duration| now.saturating_add(duration));
-            task.next_frame = 0;
-            task.answer = None;
+        if let Some(found) = self.all.get_mut(&task) {
+            found.end = found.duration.map(|duration| now.saturating_add(duration));
+            found.next_frame = 0;
+            found.answer = None;
+            self.set_due(task, Some(now));
         }
-        self.find_next();
     }
 
     /// Stops a task.
     pub(crate) fn stop(&mut self, task: usize) {
-        if let Some(task) = self.all.get_mut(task) {
-            task.due = None;
-        }
-        self.find_next();
+        self.set_due(task, None);
     }
 
     /// Stops all tasks of a station.
     pub(super) fn stop_all(&mut self, station: usize) {
-        for task in self.all.iter_mut().filter(|task| task.station == station) {
-            task.due = None;
+        let of_it = self.all.iter().filter(|(_, task)| task.station == station);
+        let of_it: Vec<usize> = of_it.map(|(number, _)| *number).collect();
+        for task in of_it {
+            self.stop(task);
         }
-        self.find_next();
+    }
+
+    /// Removes a task that Python does not use any more, as soon as it does not run.
+    pub(crate) fn forget(&mut self, task: usize) {
+        if let Some(found) = self.all.get_mut(&task) {
+            found.is_forgotten = true;
+            let due = found.due;
+            self.set_due(task, due);
+        }
+    }
+
+    /// Returns the tasks whose frames Python has changed and that are gone since the last call.
+    pub(crate) fn take_gone(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.gone)
     }
 
     /// Returns a task.
     pub(crate) fn task(&self, task: usize) -> Option<&CyclicTask> {
-        self.all.get(task)
+        self.all.get(&task)
+    }
+
+    /// Returns the number of tasks.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
     }
 
     /// Replaces the frames of a task; its times stay as they are.
     pub(crate) fn set_frames(&mut self, task: usize, frames: Vec<Frame>) {
-        if let Some(task) = self.all.get_mut(task) {
+        if let Some(task) = self.all.get_mut(&task) {
             task.frames = frames;
         }
     }
 
     /// Returns the time of the next frame.
-    pub(super) const fn next(&self) -> Option<Nanos> {
-        self.next
+    pub(super) fn next(&self) -> Option<Nanos> {
+        self.due.first().map(|(due, _)| *due)
     }
 
-    /// Gives a task its changed frame; without one, the task stops.
-    pub(super) fn answer(&mut self, task: usize, frame: Option<Frame>) {
-        match (self.all.get_mut(task), frame) {
-            (Some(found), Some(frame)) => found.answer = Some(frame),
-            _ => self.stop(task),
+    /// Gives a task the answer about its next frame.
+    pub(super) fn answer(&mut self, task: usize, answer: FrameAnswer) {
+        match (self.all.get_mut(&task), answer) {
+            (_, FrameAnswer::Stop) => self.stop(task),
+            (Some(found), answer) => found.answer = Some(answer),
+            (None, _) => {}
         }
     }
 
     /// Returns a frame that is due. One that [asks](DueFrame::Asks) is returned again until it has
     /// its answer.
     pub(super) fn take_due(&mut self, now: Nanos) -> Option<DueFrame> {
-        if self.next.is_none_or(|next| next > now) {
-            return None;
+        loop {
+            let (due, number) = *self.due.first().filter(|(due, _)| *due <= now)?;
+            let task = self.all.get_mut(&number)?;
+            if task.end.is_some_and(|end| due >= end) || task.frames.is_empty() {
+                self.set_due(number, None);
+                continue;
+            }
+            let index = task.next_frame % task.frames.len();
+            let answer = match (task.asks, task.answer.take()) {
+                (true, None) => {
+                    let task = number;
+                    return Some(DueFrame::Asks { task, index });
+                }
+                (_, Some(answer)) => answer,
+                (false, None) => FrameAnswer::Send(*task.frames.get(index)?),
+            };
+            task.next_frame = (index + 1) % task.frames.len();
+            let (station, period) = (task.station, task.period.max(1));
+            self.set_due(number, Some(due.saturating_add(period)));
+            if let FrameAnswer::Send(frame) = answer {
+                let task = number;
+                return Some(DueFrame::Ready {
+                    task,
+                    station,
+                    frame,
+                });
+            }
         }
-        let is_due = |task: &CyclicTask| task.due.is_some_and(|due| due <= now);
-        let place = self.all.iter().position(is_due)?;
-        let task = self.all.get_mut(place)?;
-        let due = task.due?;
-        if task.end.is_some_and(|end| due >= end) || task.frames.is_empty() {
-            task.due = None;
-            self.find_next();
-            return self.take_due(now);
-        }
-        let index = task.next_frame % task.frames.len();
-        if task.asks && task.answer.is_none() {
-            return Some(DueFrame::Asks { task: place, index });
-        }
-        let frame = task.answer.take().or(task.frames.get(index).copied())?;
-        task.next_frame = (index + 1) % task.frames.len();
-        task.due = Some(due.saturating_add(task.period.max(1)));
-        let station = task.station;
-        self.find_next();
-        Some(DueFrame::Ready {
-            task: place,
-            station,
-            frame,
-        })
     }
 
     /// Counts a frame of a task.
     pub(super) fn count(&mut self, task: usize, is_sent: bool) {
-        if let Some(task) = self.all.get_mut(task) {
+        if let Some(task) = self.all.get_mut(&task) {
             match is_sent {
                 true => task.sent += 1,
                 false => task.missed += 1,
@@ -187,7 +228,26 @@ impl CyclicTasks {
         }
     }
 
-    fn find_next(&mut self) {
-        self.next = self.all.iter().filter_map(|task| task.due).min();
+    /// Sets the time of a task's next frame; without one, a forgotten task is gone.
+    fn set_due(&mut self, number: usize, due: Option<Nanos>) {
+        let Some(task) = self.all.get_mut(&number) else {
+            return;
+        };
+        if let Some(before) = task.due {
+            self.due.remove(&(before, number));
+        }
+        task.due = due;
+        match due {
+            Some(due) => {
+                self.due.insert((due, number));
+            }
+            None if task.is_forgotten => {
+                if task.asks {
+                    self.gone.push(number);
+                }
+                self.all.remove(&number);
+            }
+            None => {}
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! The engine's halves of a port do not reach the bus: they share a [`GateState`] with the world,
 //! which moves frames between it and the bus before and after each step of the engine.
 
-use bus::{Bus, ErrorState, NodeId};
+use bus::{Bus, ErrorState, NodeConfig, NodeId};
 use engine::{
     Accepted, FlushReport, OutgoingFrame, PortError, Receive, ReceiveStamp, ReceivedFrame,
     RxCounters, RxReport, StampSource, Transmit, TransmitRefusal, TxCounters,
@@ -31,7 +31,10 @@ struct GateState {
     /// Number of frames that the node takes.
     room: usize,
     is_off: bool,
+    /// Whether the node sends FD frames.
     fd: bool,
+    /// Whether the node only listens, and sends nothing.
+    listen_only: bool,
     overrun: u64,
     taken: u64,
     sent: u64,
@@ -58,9 +61,17 @@ pub(crate) struct PortGate {
 
 impl PortGate {
     /// Creates the gate of a node, and its two halves for the engine.
-    pub(super) fn new(slot: usize, node: NodeId, fd: bool) -> (Self, GateReceiver, GateSender) {
+    pub(super) fn new(
+        slot: usize,
+        node: NodeId,
+        config: &NodeConfig,
+    ) -> (Self, GateReceiver, GateSender) {
         let state = SharedGate(Arc::default());
-        state.lock().fd = fd;
+        {
+            let mut state = state.lock();
+            state.fd = config.fd;
+            state.listen_only = config.listen_only;
+        }
         let (rx, tx) = (GateReceiver(state.clone()), GateSender(state.clone()));
         (Self { slot, node, state }, rx, tx)
     }
@@ -152,9 +163,11 @@ impl Receive for GateReceiver {
 /// The transmitting half of a gate.
 pub(crate) struct GateSender(SharedGate);
 
+/// Returns whether the node sends such a frame at all: a node that only listens sends none.
 fn carries(state: &GateState, outgoing: &OutgoingFrame<'_>) -> bool {
     let id = outgoing.frame.id();
     match outgoing.frame.kind() {
+        _ if state.listen_only => false,
         Kind::Classic => !id.is_err(),
         Kind::Fd => state.fd && !id.is_rtr() && !id.is_err(),
         Kind::Xl => false,

@@ -23,9 +23,8 @@ pub(crate) fn make_gate(
     spec: GateSpec,
     bus: &mut BusSlot,
 ) -> Result<(PortGate, GateReceiver, GateSender), ConfigError> {
-    let fd = spec.node.fd;
-    let node = bus.join_gate(gate, spec.node)?;
-    Ok(PortGate::new(spec.slot, node, fd))
+    let node = bus.join_gate(gate, spec.node.clone())?;
+    Ok(PortGate::new(spec.slot, node, &spec.node))
 }
 
 /// The gateway between the buses of a world.

@@ -11,18 +11,23 @@ mod gateway;
 mod slot;
 mod station;
 
-pub(crate) use cyclic::CyclicTask;
+pub(crate) use cyclic::{CyclicTask, FrameAnswer};
 pub(crate) use gateway::{GateSpec, WorldGateway, make_gate};
 pub(crate) use slot::BusSlot;
-pub(crate) use station::{HeardFrame, IdFilter, StationSettings, StationState};
+pub(crate) use station::{HeardFrame, IdFilter, StationReport, StationSettings, StationState};
 
-use bus::{Bus, BusConfig, ConfigError, SendError};
+use bus::{Bus, BusConfig, ConfigError, NodeId, SendError};
 use cyclic::{CyclicTasks, DueFrame};
 use frame::{Frame, Nanos};
+use station::StationStates;
 use std::thread::{self, ThreadId};
 
 /// Time from bus-off to the restart of a node, ns: as `restart-ms 100` of `ip link`.
 pub(crate) const RESTART: Nanos = 100_000_000;
+
+/// The time at which buses end, ns: 146 years after their start. Sums of times of the buses with a
+/// time of Python, which is at most a hundred years, stay below [`Nanos::MAX`].
+pub(crate) const LAST: Nanos = Nanos::MAX / 4;
 
 /// The end of [`WorldState::run`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +40,8 @@ pub(crate) enum RunEnd {
     Paused,
     /// A periodic frame waits for its change: [`WorldState::take_question`].
     Asks,
+    /// Whatever comes next would be after [`LAST`]; the time stays before it.
+    AfterLast,
 }
 
 /// A periodic frame that Python changes before it is sent.
@@ -67,13 +74,16 @@ pub(crate) enum FrameQuestion {
 pub(crate) struct WorldState {
     now: Nanos,
     slots: Vec<BusSlot>,
-    stations: Vec<StationState>,
+    stations: StationStates,
+    next_station: usize,
     cyclic: CyclicTasks,
     gateway: Option<WorldGateway>,
     next_tag: u64,
     asked: Option<AskedFrame>,
     /// Whether something has happened on a bus that the gateway has not seen yet.
     news: bool,
+    /// Real time that the buses have left out, ns.
+    skipped: Nanos,
 }
 
 impl WorldState {
@@ -123,48 +133,53 @@ impl WorldState {
         slot: usize,
         settings: StationSettings,
     ) -> Option<Result<usize, ConfigError>> {
-        let station = self.stations.len();
+        let station = self.next_station;
         let node = match self.slots.get_mut(slot)?.join(station, &settings) {
             Ok(node) => node,
             Err(error) => return Some(Err(error)),
         };
-        self.stations.push(StationState::new(slot, node, settings));
+        self.next_station += 1;
+        let state = StationState::new(slot, node, settings);
+        self.stations.insert(station, state);
         Some(Ok(station))
     }
 
-    /// Takes a station off: it hears nothing more. Its node still sends the frames that it has
-    /// taken.
+    /// Takes a station off: it is gone, and its tasks stop. Its node still sends the frames that it
+    /// has taken.
     pub(crate) fn detach(&mut self, station: usize) {
         self.cyclic.stop_all(station);
-        let Some(found) = self.stations.get_mut(station) else {
-            return;
-        };
-        if found.close()
+        if let Some(found) = self.stations.remove(&station)
             && let Some(slot) = self.slots.get_mut(found.slot)
         {
             slot.leave(found.node);
         }
     }
 
-    /// Returns a station.
-    pub(crate) fn station(&self, station: usize) -> Option<&StationState> {
-        self.stations.get(station)
-    }
-
-    /// Returns a station.
+    /// Returns an open station.
     pub(crate) fn station_mut(&mut self, station: usize) -> Option<&mut StationState> {
-        self.stations.get_mut(station)
+        self.stations.get_mut(&station)
     }
 
-    /// Returns the bus of a station.
-    pub(crate) fn bus_of(&self, station: usize) -> Option<&Bus> {
-        let slot = self.stations.get(station)?.slot;
-        Some(&self.slots.get(slot)?.bus)
+    /// Returns the counts and the state of an open station.
+    pub(crate) fn report(&self, station: usize) -> Option<StationReport> {
+        let found = self.stations.get(&station)?;
+        let bus = &self.slots.get(found.slot)?.bus;
+        Some(StationReport {
+            counts: found.counts(),
+            node: bus.node_state(found.node)?,
+            bus: bus.stats(),
+            skipped: self.skipped,
+        })
+    }
+
+    /// Returns the numbers of open stations and of periodic tasks.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        (self.stations.len(), self.cyclic.len())
     }
 
     /// Returns the bus of a station.
     pub(crate) fn bus_of_mut(&mut self, station: usize) -> Option<&mut Bus> {
-        let slot = self.stations.get(station)?.slot;
+        let slot = self.stations.get(&station)?.slot;
         Some(&mut self.slots.get_mut(slot)?.bus)
     }
 
@@ -173,26 +188,22 @@ impl WorldState {
         self.now
     }
 
-    /// Hands a frame to a station's node, for now.
+    /// Hands a frame to a station's node, for now. A closed station has no node.
     pub(crate) fn send(&mut self, station: usize, frame: &Frame) -> Result<(), SendError> {
         let tag = self.next_tag;
         let now = self.now;
-        let (node, slot) = match self.stations.get(station) {
-            Some(found) => (found.node, found.slot),
-            None => return Err(SendError::Unsupported),
-        };
-        let slot = self.slots.get_mut(slot).ok_or(SendError::Unsupported)?;
-        slot.bus.send(node, now, frame, tag)?;
+        let closed = SendError::NoSuchNode(NodeId(u16::MAX));
+        let found = self.stations.get_mut(&station).ok_or(closed)?;
+        let slot = self.slots.get_mut(found.slot).ok_or(closed)?;
+        slot.bus.send(found.node, now, frame, tag)?;
         self.next_tag += 1;
-        if let Some(found) = self.stations.get_mut(station) {
-            found.taken(tag);
-        }
+        found.taken(tag);
         Ok(())
     }
 
     /// Takes back all frames of a station that are not on the wire; returns their number.
     pub(crate) fn cancel_all(&mut self, station: usize) -> usize {
-        let Some(found) = self.stations.get_mut(station) else {
+        let Some(found) = self.stations.get_mut(&station) else {
             return 0;
         };
         match self.slots.get_mut(found.slot) {
@@ -215,7 +226,8 @@ impl WorldState {
     }
 
     /// Lets time pass until `until`, or until `done` returns true, for at most `steps` steps.
-    /// Without `until`, time stops where nothing more will happen on its own.
+    /// Without `until`, time stops where nothing more will happen on its own. No step goes beyond
+    /// [`LAST`].
     pub(crate) fn run(
         &mut self,
         until: Option<Nanos>,
@@ -230,14 +242,19 @@ impl WorldState {
             if self.asked.is_some() {
                 return RunEnd::Asks;
             }
-            match (self.next(), until) {
-                (_, _) if steps == 0 => return RunEnd::Paused,
-                (Some(next), end) if end.is_none_or(|end| next <= end) => self.step(next),
-                (_, Some(end)) => {
-                    self.step(end);
-                    return RunEnd::Reached;
-                }
-                (_, None) => return RunEnd::Paused,
+            if steps == 0 {
+                return RunEnd::Paused;
+            }
+            let next = self.next();
+            let Some(at) = next.into_iter().chain(until).min() else {
+                return RunEnd::Paused;
+            };
+            if at > LAST {
+                return RunEnd::AfterLast;
+            }
+            self.step(at);
+            if next != Some(at) {
+                return RunEnd::Reached;
             }
             steps -= 1;
         }
@@ -260,10 +277,20 @@ impl WorldState {
         })
     }
 
-    /// Gives a periodic frame its change; without a frame, its task stops.
-    pub(crate) fn answer(&mut self, task: usize, frame: Option<Frame>) {
+    /// Gives the answer about a periodic frame that waits for its change.
+    pub(crate) fn answer(&mut self, task: usize, answer: FrameAnswer) {
         self.asked = None;
-        self.cyclic.answer(task, frame);
+        self.cyclic.answer(task, answer);
+    }
+
+    /// Leaves real time out, ns: the buses stand still in it.
+    pub(crate) fn skip(&mut self, time: Nanos) {
+        self.skipped = self.skipped.saturating_add(time);
+    }
+
+    /// Returns the real time that the buses have left out, ns.
+    pub(crate) const fn skipped(&self) -> Nanos {
+        self.skipped
     }
 
     /// Moves to a time that is not after the next event.

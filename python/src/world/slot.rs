@@ -2,14 +2,14 @@
 
 use super::error_frame::{change_of_state, detected_error};
 use super::gate::PortGate;
-use super::station::{StationSettings, StationState};
+use super::station::{StationSettings, StationStates};
 use bus::{Bus, ConfigError, NodeConfig, NodeEvent, NodeId};
 use frame::Nanos;
 
 /// The owner of a node of a bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum NodeOwner {
-    /// A station of Python, by its index.
+    /// A station of Python, by its number.
     Station(usize),
     /// A port of the gateway, by its index.
     Gate(usize),
@@ -111,7 +111,7 @@ impl BusSlot {
     pub(super) fn run_until(
         &mut self,
         at: Nanos,
-        stations: &mut [StationState],
+        stations: &mut StationStates,
         gates: &[PortGate],
     ) -> bool {
         let owners = &self.owners;
@@ -128,7 +128,7 @@ impl BusSlot {
 fn hand_over(
     owners: &[NodeOwner],
     event: &NodeEvent<'_>,
-    stations: &mut [StationState],
+    stations: &mut StationStates,
     gates: &[PortGate],
 ) {
     let nodes = (0..).map(NodeId).zip(owners);
@@ -145,7 +145,7 @@ fn hand_over(
                 let (own, hears) = (id == node, receivers.receives(id));
                 match *owner {
                     NodeOwner::Station(at) if own || hears => {
-                        let Some(station) = stations.get_mut(at) else {
+                        let Some(station) = stations.get_mut(&at) else {
                             continue;
                         };
                         match own {
@@ -175,7 +175,7 @@ fn hand_over(
         } => {
             for (id, owner) in nodes {
                 if let NodeOwner::Station(index) = *owner
-                    && let Some(station) = stations.get_mut(index)
+                    && let Some(station) = stations.get_mut(&index)
                 {
                     station.report(at, detected_error(kind, id == node));
                 }
@@ -184,7 +184,7 @@ fn hand_over(
         NodeEvent::Error { .. } => {}
         NodeEvent::State { at, node, state } => {
             if let Some(NodeOwner::Station(index)) = owners.get(usize::from(node.0))
-                && let Some(station) = stations.get_mut(*index)
+                && let Some(station) = stations.get_mut(index)
             {
                 let frame = change_of_state(station.state(), state);
                 station.set_state(state);
@@ -193,7 +193,7 @@ fn hand_over(
         }
         NodeEvent::Dropped { node, tag, .. } => match owners.get(usize::from(node.0)) {
             Some(NodeOwner::Station(index)) => {
-                if let Some(station) = stations.get_mut(*index) {
+                if let Some(station) = stations.get_mut(index) {
                     station.dropped(tag);
                 }
             }

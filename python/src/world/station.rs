@@ -1,8 +1,11 @@
 //! A station: the node of one bus object of Python.
 
-use bus::{Bus, ErrorState, NodeId};
+use bus::{Bus, BusStats, ErrorState, NodeId, NodeState};
 use frame::{Frame, Nanos};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The open stations of a world by their numbers. A number is given once.
+pub(super) type StationStates = BTreeMap<usize, StationState>;
 
 /// The settings of a station.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +60,6 @@ pub(crate) struct StationState {
     /// Tags of frames that the node has taken and not sent yet, oldest first.
     pending: VecDeque<u64>,
     state: ErrorState,
-    is_open: bool,
     counts: StationCounts,
 }
 
@@ -74,6 +76,19 @@ pub(crate) struct StationCounts {
     pub(crate) overruns: u64,
 }
 
+/// The counts of a station, its node's error state, and the counts of its bus.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StationReport {
+    /// Counts of the station.
+    pub(crate) counts: StationCounts,
+    /// The error state of the node with its counters.
+    pub(crate) node: NodeState,
+    /// Counts of the bus.
+    pub(crate) bus: BusStats,
+    /// Real time that the bus has left out, ns.
+    pub(crate) skipped: Nanos,
+}
+
 impl StationState {
     pub(super) fn new(slot: usize, node: NodeId, settings: StationSettings) -> Self {
         Self {
@@ -84,7 +99,6 @@ impl StationState {
             heard: VecDeque::new(),
             pending: VecDeque::new(),
             state: ErrorState::Active,
-            is_open: true,
             counts: StationCounts::default(),
         }
     }
@@ -97,11 +111,6 @@ impl StationState {
     /// Returns its counts.
     pub(crate) const fn counts(&self) -> StationCounts {
         self.counts
-    }
-
-    /// Returns whether the station is open.
-    pub(crate) const fn is_open(&self) -> bool {
-        self.is_open
     }
 
     /// Returns whether a frame waits that passes the filters; the others before it are gone.
@@ -121,12 +130,6 @@ impl StationState {
             true => self.heard.pop_front(),
             false => None,
         }
-    }
-
-    /// Closes the station; returns whether it was open.
-    pub(super) fn close(&mut self) -> bool {
-        self.heard.clear();
-        std::mem::replace(&mut self.is_open, false)
     }
 
     pub(super) fn taken(&mut self, tag: u64) {
@@ -189,9 +192,6 @@ impl StationState {
     }
 
     fn keep(&mut self, heard: HeardFrame) {
-        if !self.is_open {
-            return;
-        }
         if self.heard.len() >= self.settings.depth {
             self.counts.overruns += 1;
             return;

@@ -1,35 +1,14 @@
 //! Error frames in the format of SocketCAN's drivers (`uapi/linux/can/error.h`).
 
 use crate::{ControllerEvent, ErrorState, ErrorStatus, ErrorType};
-use frame::{CanId, Frame};
-
-/// Classes: bits of the ID.
-const LOST_ARBITRATION: u32 = 0x002;
-const CONTROLLER: u32 = 0x004;
-const PROTOCOL: u32 = 0x008;
-const NO_ACK: u32 = 0x020;
-const BUS_OFF: u32 = 0x040;
-const BUS_ERROR: u32 = 0x080;
-/// The error counters are in bytes 6 and 7.
-const COUNTERS: u32 = 0x200;
-
-/// Byte 1 of [`CONTROLLER`].
-const RX_OVERFLOW: u8 = 0x01;
-const RX_WARNING: u8 = 0x04;
-const TX_WARNING: u8 = 0x08;
-const RX_PASSIVE: u8 = 0x10;
-const TX_PASSIVE: u8 = 0x20;
-const ACTIVE: u8 = 0x40;
-
-/// Byte 2 of [`PROTOCOL`].
-const BIT: u8 = 0x01;
-const FORM: u8 = 0x02;
-const STUFF: u8 = 0x04;
-const TRANSMITTING: u8 = 0x80;
-
-/// Byte 3 of [`PROTOCOL`]: the CRC sequence, the acknowledge slot.
-const AT_CRC: u8 = 0x08;
-const AT_ACK: u8 = 0x19;
+use frame::Frame;
+use frame::error_frame::class::{
+    BUS_ERROR, BUS_OFF, CONTROLLER, COUNTERS, LOST_ARBITRATION, NO_ACK, PROTOCOL,
+};
+use frame::error_frame::controller::{
+    ACTIVE, RX_OVERFLOW, RX_PASSIVE, RX_WARNING, TX_PASSIVE, TX_WARNING,
+};
+use frame::error_frame::{self, place, protocol};
 
 /// Returns the error frame for an event, if SocketCAN defines one.
 pub(crate) fn from_event(event: &ControllerEvent<'_>) -> Option<Frame> {
@@ -57,15 +36,15 @@ pub(crate) fn from_event(event: &ControllerEvent<'_>) -> Option<Frame> {
         ControllerEvent::BusError(error) => {
             *place3 = error.place.map_or(0, |place| place.0);
             match error.trouble {
-                ErrorType::Bit => *type2 = BIT,
-                ErrorType::Form => *type2 = FORM,
-                ErrorType::Stuff => *type2 = STUFF,
-                ErrorType::Crc => *place3 = AT_CRC,
-                ErrorType::Acknowledge => *place3 = AT_ACK,
+                ErrorType::Bit => *type2 = protocol::BIT,
+                ErrorType::Form => *type2 = protocol::FORM,
+                ErrorType::Stuff => *type2 = protocol::STUFF,
+                ErrorType::Crc => *place3 = place::CRC,
+                ErrorType::Acknowledge => *place3 = place::ACK,
                 ErrorType::Other => {}
             }
             if error.transmitting {
-                *type2 |= TRANSMITTING;
+                *type2 |= protocol::SENDING;
             }
             let no_ack = error.trouble == ErrorType::Acknowledge;
             PROTOCOL | BUS_ERROR | if no_ack { NO_ACK } else { 0 }
@@ -74,7 +53,7 @@ pub(crate) fn from_event(event: &ControllerEvent<'_>) -> Option<Frame> {
         | ControllerEvent::Sent { .. }
         | ControllerEvent::Failed { .. } => return None,
     };
-    Frame::classic(CanId::from_raw(CanId::ERR_FLAG | class), &data).ok()
+    error_frame::of(class, data)
 }
 
 /// Limits a counter to a byte; above 255 a controller is bus-off anyway.

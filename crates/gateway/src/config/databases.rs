@@ -265,7 +265,7 @@ use without_dbc::{contents, left_out};
 #[cfg(feature = "dbc")]
 mod with_dbc {
     use super::FileReader;
-    use signals::{DatabaseFormat, MAX_FILE, MessageDatabase, ReadError};
+    use signals::MessageDatabase;
     use std::io;
     use std::path::Path;
 
@@ -286,29 +286,10 @@ mod with_dbc {
             };
             (format!("cannot read {file}: {error}"), hint.to_owned())
         })?;
-        let fail =
-            |problem: String, hint: &str| Err((format!("{file}: {problem}"), hint.to_owned()));
-        let database = match signals::read(&bytes) {
-            Ok(database) => database,
-            Err(ReadError::Mistake(DatabaseFormat::Dbc, error)) => {
-                let hint = "a statement that is not about messages, signals and their attributes can be deleted in a \
-                            copy of the file";
-                return fail(error.to_string(), hint);
-            }
-            Err(ReadError::TooLong) => {
-                let most = format!("it has more than {} MiB", MAX_FILE >> 20);
-                return fail(most, "name a DBC of one bus");
-            }
-            Err(error) => return fail(error.to_string(), ""),
-        };
-        match (database.messages.is_empty(), database.impossible.first()) {
-            (true, Some(first)) => fail(first.error.to_string(), ""),
-            (true, None) => fail(
-                "no message in it".to_owned(),
-                "a DBC has lines such as `BO_ 256 Speed: 8 Engine`",
-            ),
-            (false, _) => Ok(database),
-        }
+        signals::read_messages(&bytes).map_err(|error| {
+            let hint = error.hint().unwrap_or_default();
+            (format!("{file}: {error}"), hint.to_owned())
+        })
     }
 }
 

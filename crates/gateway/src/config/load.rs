@@ -9,7 +9,7 @@ use config::{Diagnostic, Diagnostics, SourceText, TomlDocument, TomlTable};
 use port::PortKinds;
 use route::cangw::CanGwInexpressible;
 use route::config::ParsedRoutes;
-use route::{KernelPort, PortId, RouteId, Routes, RoutingTable, parts};
+use route::{KernelPort, PortId, RouteId, Routes, parts};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
@@ -52,7 +52,7 @@ pub fn load_with(source: &SourceText, kinds: &PortKinds, files: &FileReader<'_>)
     };
     ports.unused(&routes, &mut found);
     if !found.has_errors() {
-        compile(&routes, ports.names.len(), &parsed.spans, &mut found);
+        route::config::compile(&routes, ports.names.len(), &parsed.spans, &mut found);
     }
     if found.has_errors() {
         return Err(found.into_sorted());
@@ -198,22 +198,4 @@ fn same_bus(config: &GatewayConfig) -> impl Fn(PortId) -> PortId + use<> {
         })
         .collect();
     move |port| all.get(usize::from(port.0)).copied().unwrap_or(port)
-}
-
-/// Reports the errors of the routing table, at the route's place.
-fn compile(routes: &Routes, ports: usize, spans: &[Range<usize>], found: &mut Diagnostics) {
-    let Err(errors) = RoutingTable::compile(routes, ports) else {
-        return;
-    };
-    for error in errors {
-        let span = error
-            .route
-            .and_then(|id| spans.get(usize::try_from(id.0).ok()?).cloned())
-            .unwrap_or(0..0);
-        let message = match error.route {
-            Some(_) => format!("route `{}`: {}", error.name, error.what),
-            None => error.what,
-        };
-        found.push(Diagnostic::error(span, message));
-    }
 }

@@ -1,10 +1,12 @@
 //! Routes in the syntax of `gateway.toml`: `[[routes]]`.
 //!
 //! [`parse`] reads them and reports every mistake with its place. [`describe()`] describes in words
-//! how they were interpreted. [`to_toml`] writes routes back so that parsing them gives the same
+//! how they were interpreted. [`compile()`] makes their table, with errors at the places.
+//! [`to_toml`] writes routes back so that parsing them gives the same
 //! routes.
 
 mod actions;
+mod compile;
 mod describe;
 mod e2e;
 mod except;
@@ -21,6 +23,7 @@ mod write;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use compile::compile;
 pub use describe::describe;
 pub use e2e::keys as protection_keys;
 pub use keys::keys;

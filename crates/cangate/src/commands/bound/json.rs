@@ -2,9 +2,8 @@
 
 use super::delay::GatewayDelay;
 use super::timeouts::{TimeoutResult, TimeoutResults};
-use super::words::no_bound;
 use super::{AssessedBus, can_miss, id};
-use analysis::{LatencyBound, QueueService, ReceptionDistance, SendOrder};
+use analysis::{LatencyBound, ReceptionDistance, SendOrder};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -203,11 +202,7 @@ fn bus(found: &AssessedBus<'_>) -> BusReport {
                 },
                 refill_ns: node.refill.map(|refill| refill.time),
                 refill_every: node.refill.map(|refill| refill.every),
-                service: match bound.service {
-                    QueueService::Priority => "priority",
-                    QueueService::Covered => "covered",
-                    QueueService::Queue => "queue",
-                },
+                service: bound.service.name(),
                 backlog: bound.backlog,
                 offsets: bound.offsets.map(|offsets| OffsetsReport {
                     given: offsets.given,
@@ -243,7 +238,7 @@ fn bus(found: &AssessedBus<'_>) -> BusReport {
                 no_bound: found_of_it
                     .bound
                     .err()
-                    .map(|why| no_bound(why, Some(found.spec))),
+                    .map(|why| why.describe(Some(found.spec))),
             })
             .collect(),
     }

@@ -324,14 +324,10 @@ fn missed(all: &[AssessedBus<'_>]) -> Result<(), Failure> {
 
 /// Returns a message's ID as candump prints it.
 fn id(message: &Message) -> String {
-    message.shape.header().id().to_string()
+    message.id().to_string()
 }
 
 /// Returns ID and name.
 fn label(message: &Message) -> String {
-    let id = id(message);
-    match message.name.as_str() {
-        "" => id,
-        name => format!("{id} {name}"),
-    }
+    message.label()
 }

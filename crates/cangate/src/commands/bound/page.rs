@@ -6,7 +6,7 @@ use super::margin::BoundMargin;
 use super::routes::ConnectedSet;
 use super::table::{by_priority, filled};
 use super::timeouts::TimeoutResults;
-use super::words::{micros, no_bound};
+use super::words::micros;
 use super::{AssessedBus, id};
 use crate::cli::bound::Bound as Args;
 use analysis::{GatewayHop, MessageOrigins, MessagePlace, ReceptionDistance, SendOrder};
@@ -204,7 +204,7 @@ fn of_message(
         via: found.via.get(n).cloned().flatten(),
         bound: match of_it.bound {
             Ok(bound) => Ok(parts(bound.parts, base, hop)),
-            Err(why) => Err(no_bound(why, Some(found.spec))),
+            Err(why) => Err(why.describe(Some(found.spec))),
         },
         late: found.misses.get(n).copied().flatten(),
         seen: checked.map(seen),

@@ -1,7 +1,7 @@
 //! Bounds as a table on a terminal.
 
 use super::delay::GatewayDelay;
-use super::words::{micros, no_bound};
+use super::words::micros;
 use super::{AssessedBus, can_miss, label};
 use analysis::offset::{MOST_PHASES, OffsetUse};
 use analysis::{BufferRefill, LatencyBound, Message, QueueService, SendOrder};
@@ -301,7 +301,7 @@ fn no_bounds(text: &mut String, found: &AssessedBus<'_>) {
                 text,
                 "No bound for {}: {}",
                 label(message),
-                no_bound(why, Some(found.spec))
+                why.describe(Some(found.spec))
             );
         }
     }

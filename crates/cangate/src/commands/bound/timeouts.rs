@@ -2,7 +2,7 @@
 
 use super::passing::{HopCondition, SourceTimeout};
 use super::routes::ConnectedSet;
-use super::words::{micros, no_bound};
+use super::words::micros;
 use super::{MISSED, NAMED, id};
 use analysis::{Message, MessageOrigins, MessagePlace, NetworkFound, ReceptionDistance};
 use config::SourceText;
@@ -277,7 +277,7 @@ fn result(
             let distance = distance.map(|distance| distance.delayed(delay));
             distance.map_err(|why| {
                 let bus = connected.network.buses.get(timeout.place.bus);
-                format!("the message has no bound: {}", no_bound(why, bus))
+                format!("the message has no bound: {}", why.describe(bus))
             })
         }
     };

@@ -1,7 +1,7 @@
 //! `cangate bound --witness`: a demonstration of the worst case.
 
 use super::routes::ConnectedSet;
-use super::words::{micros, no_bound};
+use super::words::micros;
 use super::{AssessedBus, id, label};
 use analysis::{
     LatencyBound, LengthSearch, MessagePlace, NetworkFound, ReleaseOutcome, critical_instant,
@@ -46,7 +46,7 @@ pub(super) fn run(
     let bound = match found.assessment.messages.get(message).map(|m| m.bound) {
         Some(Ok(bound)) => bound,
         Some(Err(why)) => {
-            let why = no_bound(why, Some(found.spec));
+            let why = why.describe(Some(found.spec));
             return Err(Failure::Ended {
                 status: super::MISSED,
                 text: format!("{wanted} has no bound: {why}"),
