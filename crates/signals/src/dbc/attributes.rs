@@ -26,7 +26,8 @@ const E2E: [&str; 5] = [
     "E2ETimeout",
 ];
 
-/// A value as it is written, without its quotation marks.
+/// A value as it is written. That of a message or a signal has its quotation marks: a word of an
+/// enumeration has them, and its index has not.
 type Value = String;
 
 /// The name of an attribute, a node, and the attribute's value for it.
@@ -79,7 +80,7 @@ impl DbcAttributes {
                             self.e2e_lines.entry(id).or_insert(line);
                         }
                         let key = (id, name.clone());
-                        self.of_messages.insert(key, unquoted(value.as_str()));
+                        self.of_messages.insert(key, value.as_str().to_owned());
                     }
                 }
                 (Rule::attr_value, Rule::signal_var) => {
@@ -148,14 +149,32 @@ impl DbcAttributes {
         self.of_signals.get(&(raw, name.to_owned()))?.get(signal)
     }
 
-    /// Returns a value as a word. A word can itself be a number; defaults are words, values are
-    /// numbers.
+    /// Returns the send type of a message as a word. An index that the enumeration does not have is
+    /// a word that was not understood, and not a missing one.
+    pub(super) fn send_type(&self, raw: u32) -> Option<String> {
+        const NAME: &str = "GenMsgSendType";
+        let word = self.word(raw, NAME);
+        word.or_else(|| Some(unquoted(self.of_message(raw, NAME)?)))
+    }
+
+    /// Returns the same of a signal; by default, that of all signals.
+    pub(super) fn signal_send_type(&self, raw: u32, signal: &str) -> Option<String> {
+        const NAME: &str = "GenSigSendType";
+        let own = self.own_of_signal(raw, signal, NAME);
+        let word = self.signal_word(raw, signal, NAME);
+        word.or_else(|| Some(unquoted(own.or_else(|| self.defaults.get(NAME))?)))
+    }
+
+    /// Returns a value as a word. A word can itself be a number; defaults are words, and values are
+    /// numbers, unless they have quotation marks.
     fn in_words(&self, name: &str, value: &Value, own: bool) -> Option<String> {
-        let index = value.parse::<usize>().ok();
+        let text = unquoted(value);
+        let is_index = own && text == *value;
+        let index = text.parse::<usize>().ok();
         match (self.enums.get(name), index) {
-            (Some(words), Some(index)) if own => words.get(index).cloned(),
-            (Some(words), Some(index)) if !words.contains(value) => words.get(index).cloned(),
-            _ => Some(value.clone()),
+            (Some(words), Some(index)) if is_index => words.get(index).cloned(),
+            (Some(words), Some(index)) if !words.contains(&text) => words.get(index).cloned(),
+            _ => Some(text),
         }
     }
 
@@ -233,15 +252,17 @@ impl DbcAttributes {
 
     /// Returns the name that is too long for a statement, where the file has it in an attribute.
     pub(super) fn long_name(&self, raw: u32) -> Option<String> {
-        identifier(
-            self.of_messages
-                .get(&(raw, "SystemMessageLongSymbol".to_owned()))?,
-        )
+        let key = (raw, "SystemMessageLongSymbol".to_owned());
+        identifier(&unquoted(self.of_messages.get(&key)?))
     }
 
     /// Returns the same for a signal.
     pub(super) fn long_signal(&self, raw: u32, signal: &str) -> Option<String> {
-        identifier(self.own_of_signal(raw, signal, "SystemSignalLongSymbol")?)
+        identifier(&unquoted(self.own_of_signal(
+            raw,
+            signal,
+            "SystemSignalLongSymbol",
+        )?))
     }
 
     /// Returns the same for a node.
@@ -274,14 +295,18 @@ fn signal_value(part: Pair<'_, Rule>) -> Option<(u32, String, Value)> {
     let mut inner = part.into_inner();
     let id = raw_id(&inner.next()?)?;
     let signal = inner.next()?.as_str().to_owned();
-    Some((id, signal, unquoted(inner.next()?.as_str())))
+    Some((id, signal, inner.next()?.as_str().to_owned()))
 }
 
-/// Parses a time in ms, with or without its unit, above 0, and returns it as ns.
+/// Parses a time in ms, or with its unit (ms or s), above 0, and returns it as ns.
 fn millis(text: &str) -> Option<Nanos> {
     let text = text.trim();
-    let text = text.strip_suffix("ms").map_or(text, str::trim_end);
-    nanos(text.parse().ok()?, 1e6)
+    let units = [("ms", 1e6), ("s", 1e9), ("", 1e6)];
+    let mut found = units
+        .iter()
+        .filter_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
+    let (number, ns) = found.next()?;
+    nanos(number.trim_end().parse().ok()?, ns)
 }
 
 /// Returns a name that a statement could have, apart from its length.

@@ -398,3 +398,4 @@ fn a_parameter_group_has_frames_of_any_source() {
 
 mod statements;
 mod values;
+mod variants;
