@@ -101,6 +101,10 @@ fn frames_that_were_cut_off_are_counted() {
     let trc = |version: &str, line: &str| {
         format!(";$FILEVERSION={version}\n 1) 1.0 Rx 0123 1 01\n{line}")
     };
+    let csv = |row: &str| {
+        let header = "Time Stamp,ID,Extended,Dir,Bus,LEN,D1,D2,D3,D4,D5,D6,D7,D8";
+        format!("{header}\n39747828,000005EB,false,Rx,0,1,E8,00,\n{row}")
+    };
     for text in [
         asc("0.6"),
         asc("0.6 1 123 Rx d 2 0A 0"),
@@ -115,6 +119,9 @@ fn frames_that_were_cut_off_are_counted() {
         " (1.0)  can0  123   [2]  11 22\n (1.1)  can0  123   [2]  01 2".to_owned(),
         "(1.0) can0 123#1122\n(1.1) can0 123#112".to_owned(),
         "(1.0) can0 123#1122\n(1.1".to_owned(),
+        csv("39747829,000005EB,false,Rx,0,8,E8,45,"),
+        csv("39747829,000005EB,false,Rx,0,1,E8,45,"),
+        csv("39747829,000005EB,false"),
     ] {
         let (_, frames, wrong) = read(text.as_bytes());
         assert_eq!(
@@ -161,6 +168,16 @@ fn line_ends_and_marks_can_be_mixed() {
         ] {
             assert_eq!(frames(text.as_bytes()), expected, "{text:?}");
         }
+    }
+}
+
+/// candump shows the VCID and the priority of an XL frame, and not all of its bytes.
+#[test]
+fn xl_frames_on_a_terminal_lead_to_the_cure() {
+    for line in ["00123   [0004]  11 22 33 44", "123  [0004]  11 22 33 44"] {
+        let found = all(format!(" (1712567411.35)  can0  {line}\n").as_bytes());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("candump -L"), "{found:?}");
     }
 }
 
