@@ -347,5 +347,7 @@ mod tests {
         assert_eq!(of("Mon Apr 8 14:00:00 XX 2024"), at(14));
         assert_eq!(of("Mo Apr 8 02:00:00 Uhr 2024"), at(2));
         assert_eq!(of("Mon Apr 8 02:00:00 CEST 2024"), at(2));
+        assert_eq!(of("Mon Apr 8 02:00:00 GMT+1 2024"), at(2));
+        assert_eq!(of("Seg 8 de abr. de 2024 02:00:00"), at(2));
     }
 }

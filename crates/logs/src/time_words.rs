@@ -230,10 +230,11 @@ pub(crate) fn is_filler(text: &str) -> bool {
 }
 
 /// Returns whether a word, of which `text` is the form in lower case, is the name of a time zone,
-/// as in `CEST`: it has no meaning here.
+/// as in `CEST` or `GMT+1`: it has no meaning here.
 pub(crate) fn is_zone(word: &[u8], text: &str) -> bool {
     let is_name = (3..=5).contains(&word.len()) && word.iter().all(u8::is_ascii_uppercase);
-    is_name && month_of(text).is_none()
+    let has_offset = word.starts_with(b"GMT") || word.starts_with(b"UTC");
+    (is_name || has_offset) && month_of(text).is_none()
 }
 
 /// Parses the number of a month with the word for a month behind it.
