@@ -60,19 +60,26 @@ pub(crate) fn line_end(text: &[u8], last: bool) -> Result<(usize, usize), usize>
     }
 }
 
-/// Returns a line without marks that are not part of its text: a byte order mark, and the
-/// end-of-file character.
+/// Returns a line without the marks before its text: byte order marks, and end-of-file characters
+/// of texts before it.
 pub(crate) fn without_marks(line: &[u8]) -> &[u8] {
+    let marks = [MARK, FILE_END];
     let begin = |line| {
-        [MARK, FILE_END]
+        marks
             .into_iter()
             .find_map(|mark| <[u8]>::strip_prefix(line, mark))
     };
-    let mut line = line.strip_suffix(FILE_END).unwrap_or(line);
+    let mut line = line;
     while let Some(rest) = begin(line) {
         line = rest;
     }
     line
+}
+
+/// Returns the last line of a text, which has no line end, without the end-of-file character.
+/// Elsewhere this byte is a damaged one.
+pub(crate) fn without_file_end(line: &[u8]) -> &[u8] {
+    line.strip_suffix(FILE_END).unwrap_or(line)
 }
 
 impl LineSplitter {
@@ -169,7 +176,11 @@ impl LineSplitter {
         if std::mem::take(&mut self.skipping) || line.len() > MAX_LINE {
             return LineText::TooLong;
         }
-        LineText::Whole(without_marks(&self.buffer[line]))
+        let text = &self.buffer[line];
+        LineText::Whole(without_marks(match end == next {
+            true => without_file_end(text),
+            false => text,
+        }))
     }
 }
 
@@ -227,6 +238,9 @@ mod tests {
             }
         }
         if !part.is_empty() {
+            if part.last() == Some(&0x1A) && part.len() <= MAX_LINE {
+                part.pop();
+            }
             parts.push(part);
         }
         let fits = |part: &Vec<u8>| part.len() <= MAX_LINE;

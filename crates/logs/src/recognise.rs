@@ -3,7 +3,7 @@
 use crate::candump;
 use crate::database::Database;
 use crate::format::FileFormat;
-use crate::lines::{line_end, without_marks};
+use crate::lines::{line_end, without_file_end, without_marks};
 use crate::read::{FormatRecognition, HeadVerdict};
 use std::fmt;
 
@@ -253,21 +253,26 @@ fn is_text(head: &[u8]) -> bool {
     head.iter().all(|b| !b.is_ascii_control() || is_allowed(*b))
 }
 
-/// Recognises UTF-16 without a byte order mark: the first characters are ASCII.
+/// Recognises UTF-16 without a byte order mark: the first characters, of which there are several,
+/// are ASCII.
 fn utf_16(head: &[u8]) -> Option<OtherKind> {
-    const WHAT: &str = "text in UTF-16 without a byte order mark";
-    let is_ascii = |b: &u8| b.is_ascii_graphic() || b.is_ascii_whitespace();
-    match head {
-        [a, 0, b, 0, ..] if is_ascii(a) && is_ascii(b) => Some(OtherKind::Known(
-            WHAT,
-            "iconv -f UTF-16LE -t UTF-8 FILE > NEW",
-        )),
-        [0, a, 0, b, ..] if is_ascii(a) && is_ascii(b) => Some(OtherKind::Known(
-            WHAT,
-            "iconv -f UTF-16BE -t UTF-8 FILE > NEW",
-        )),
-        _ => None,
-    }
+    const FEWEST: usize = 8;
+    let pairs = head.as_chunks::<2>().0;
+    let pairs = pairs.get(..FEWEST)?;
+    let is_ascii = |b: u8| b.is_ascii_graphic() || b.is_ascii_whitespace();
+    let all = |high: usize| {
+        let fits = |pair: &[u8; 2]| pair.get(high) == Some(&0) && pair.iter().any(|b| is_ascii(*b));
+        pairs.iter().all(fits)
+    };
+    let cure = match (all(0), all(1)) {
+        (true, _) => "iconv -f UTF-16BE -t UTF-8 FILE > NEW",
+        (_, true) => "iconv -f UTF-16LE -t UTF-8 FILE > NEW",
+        _ => return None,
+    };
+    Some(OtherKind::Known(
+        "text in UTF-16 without a byte order mark",
+        cure,
+    ))
 }
 
 fn unknown(head: &[u8]) -> OtherKind {
@@ -292,7 +297,7 @@ impl<'a> Iterator for WholeLines<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let (line, rest) = match line_end(self.head, self.last) {
             Ok((end, next)) => (self.head.get(..end)?, self.head.get(next..)?),
-            Err(_) if self.last && !self.head.is_empty() => (self.head, &[][..]),
+            Err(_) if self.last && !self.head.is_empty() => (without_file_end(self.head), &[][..]),
             Err(_) => return None,
         };
         self.head = rest;
