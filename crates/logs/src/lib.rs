@@ -62,6 +62,7 @@ mod recognise;
 mod scanner;
 mod shortfall;
 mod time;
+mod time_words;
 mod trc;
 mod unpack;
 mod words;

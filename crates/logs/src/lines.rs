@@ -13,7 +13,7 @@ pub(crate) const BUFFER: usize = 64 * 1024;
 /// A line without its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LineText<'a> {
-    /// Its bytes; neither `\n` nor a `\r` before it.
+    /// Its bytes, without marks ([`without_marks`]).
     Whole(&'a [u8]),
     /// The line is longer than [`MAX_LINE`].
     TooLong,
@@ -31,28 +31,55 @@ pub(crate) struct LineSplitter {
     number: u64,
     /// Number of bytes of the input before `start`.
     offset: u64,
-    /// The byte that ends a line: `\n`, or, in some files of old programs, `\r` alone.
-    ends: u8,
 }
 
-/// The byte order mark of UTF-8, with which Windows programs begin texts.
-const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
+/// The byte order mark of UTF-8, with which Windows programs begin texts. Where texts were put
+/// together, a line in the middle can begin with it.
+const MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 
-/// Number of bytes in which the first line end is searched for.
-const FIRST_END: usize = 16 * 1024;
+/// The end-of-file character of old DOS programs (Ctrl-Z).
+const FILE_END: &[u8] = &[0x1A];
 
-/// Returns the byte that ends the lines of a text with this beginning; `None` where more of it is
-/// needed.
-pub(crate) fn line_end(head: &[u8], last: bool) -> Option<u8> {
-    let head = head.get(..FIRST_END).unwrap_or(head);
-    // Lines of an old program end in `\r`; elsewhere it precedes a `\n`, sometimes several of them.
-    let has = |byte: u8| head.contains(&byte);
-    match (has(b'\n'), has(b'\r')) {
-        (true, _) => Some(b'\n'),
-        (false, true) if last || head.len() >= FIRST_END => Some(b'\r'),
-        (false, _) if last || head.len() >= FIRST_END => Some(b'\n'),
-        (false, _) => None,
+/// Maximum number of `\r` before a `\n` that are one line end together with it: some programs
+/// write two.
+const MOST_RETURNS: usize = 8;
+
+/// Returns the place of the next line end, and that behind it: `\n`, `\r\n`, or, in files of old
+/// programs, `\r` alone; a file can have all of them. `Err`: the number of bytes before which
+/// there is none; `last`: nothing follows `text`.
+pub(crate) fn line_end(text: &[u8], last: bool) -> Result<(usize, usize), usize> {
+    let found = text.iter().position(|b| matches!(b, b'\n' | b'\r'));
+    let at = found.ok_or(text.len())?;
+    let rest = text.get(at..).unwrap_or_default();
+    let returns = rest.iter().take(MOST_RETURNS).take_while(|b| **b == b'\r');
+    let returns = returns.count();
+    match rest.get(returns) {
+        Some(b'\n') if returns < MOST_RETURNS => Ok((at, at + returns + 1)),
+        None if !last && returns < MOST_RETURNS => Err(at),
+        _ => Ok((at, at + 1)),
     }
+}
+
+/// Returns a line without the marks before its text: byte order marks, and end-of-file characters
+/// of texts before it.
+pub(crate) fn without_marks(line: &[u8]) -> &[u8] {
+    let marks = [MARK, FILE_END];
+    let begin = |line| {
+        marks
+            .into_iter()
+            .find_map(|mark| <[u8]>::strip_prefix(line, mark))
+    };
+    let mut line = line;
+    while let Some(rest) = begin(line) {
+        line = rest;
+    }
+    line
+}
+
+/// Returns the last line of a text, which has no line end, without the end-of-file character.
+/// Elsewhere this byte is a damaged one.
+pub(crate) fn without_file_end(line: &[u8]) -> &[u8] {
+    line.strip_suffix(FILE_END).unwrap_or(line)
 }
 
 impl LineSplitter {
@@ -65,21 +92,19 @@ impl LineSplitter {
             skipping: false,
             number: 0,
             offset: 0,
-            ends: b'\n',
         }
     }
 
-    /// Called before the first line: skips a byte order mark, and determines the byte that ends
-    /// lines. Returns false where more input is needed.
+    /// Called before the first line: skips a byte order mark. Returns false where more input is
+    /// needed.
     pub(crate) fn begin(&mut self, last: bool) -> bool {
         let head = self.head();
         if self.offset == 0 && MARK.starts_with(head) && head.len() < MARK.len() && !last {
             return false;
         }
-        if self.offset == 0 && head.starts_with(&MARK) {
+        if self.offset == 0 && head.starts_with(MARK) {
             self.consume(MARK.len());
         }
-        self.ends = line_end(self.head(), last).unwrap_or(b'\n');
         true
     }
 
@@ -123,22 +148,22 @@ impl LineSplitter {
     /// Returns the next line, if it is complete. After the end of the input (`last`), the remaining
     /// bytes are a line, too.
     pub(crate) fn next(&mut self, last: bool) -> Option<LineText<'_>> {
-        let end = self.buffer[self.scanned..self.end]
-            .iter()
-            .position(|&b| b == self.ends)
-            .map(|at| self.scanned + at);
-        let Some(end) = end else {
-            self.scanned = self.end;
-            if self.end - self.start > MAX_LINE {
-                self.skipping = true;
-                self.consume(self.end - self.start);
+        let open = self.buffer.get(self.scanned..self.end).unwrap_or_default();
+        let (end, next) = match line_end(open, last) {
+            Ok((end, next)) => (self.scanned + end, self.scanned + next),
+            Err(searched) => {
+                self.scanned += searched;
+                if self.scanned - self.start > MAX_LINE {
+                    self.skipping = true;
+                    self.consume(self.scanned - self.start);
+                }
+                if last && (self.start < self.end || self.skipping) {
+                    return Some(self.cut(self.end, self.end));
+                }
+                return None;
             }
-            if last && (self.start < self.end || self.skipping) {
-                return Some(self.cut(self.end, self.end));
-            }
-            return None;
         };
-        Some(self.cut(end, end + 1))
+        Some(self.cut(end, next))
     }
 
     /// Takes the line that ends before `end`; the next one begins at `next`.
@@ -151,8 +176,11 @@ impl LineSplitter {
         if std::mem::take(&mut self.skipping) || line.len() > MAX_LINE {
             return LineText::TooLong;
         }
-        let line = &self.buffer[line];
-        LineText::Whole(line.strip_suffix(b"\r").unwrap_or(line))
+        let text = &self.buffer[line];
+        LineText::Whole(without_marks(match end == next {
+            true => without_file_end(text),
+            false => text,
+        }))
     }
 }
 
@@ -193,15 +221,33 @@ mod tests {
 
     /// The obvious method, with all of the input in memory.
     fn reference(input: &[u8]) -> Vec<Option<Vec<u8>>> {
-        let mut parts: Vec<&[u8]> = input.split(|&b| b == b'\n').collect();
-        if parts.last().is_some_and(|part| part.is_empty()) {
-            parts.pop();
+        let (mut parts, mut part, mut rest) = (Vec::new(), Vec::new(), input);
+        while let Some((first, after)) = rest.split_first() {
+            rest = after;
+            let others = after.iter().take(MOST_RETURNS);
+            let others = others.take_while(|b| **b == b'\r').count();
+            match first {
+                b'\n' => parts.push(std::mem::take(&mut part)),
+                b'\r' => {
+                    if others + 1 < MOST_RETURNS && after.get(others) == Some(&b'\n') {
+                        rest = &after[others + 1..];
+                    }
+                    parts.push(std::mem::take(&mut part));
+                }
+                other => part.push(*other),
+            }
         }
-        let whole = |part: &[u8]| part.strip_suffix(b"\r").unwrap_or(part).to_vec();
-        let fits = |part: &&[u8]| part.len() <= MAX_LINE;
+        if !part.is_empty() {
+            if part.last() == Some(&0x1A) && part.len() <= MAX_LINE {
+                part.pop();
+            }
+            parts.push(part);
+        }
+        let fits = |part: &Vec<u8>| part.len() <= MAX_LINE;
+        let text = |part: Vec<u8>| without_marks(&part).to_vec();
         parts
             .into_iter()
-            .map(|part| Some(part).filter(fits).map(whole))
+            .map(|part| Some(part).filter(fits).map(text))
             .collect()
     }
 
@@ -211,6 +257,18 @@ mod tests {
         let line = |text: &[u8]| Some(text.to_vec());
         assert_eq!(split(b"a\r\n\nb", 1), [line(b"a"), line(b""), line(b"b")]);
         assert_eq!(split(b"a\n", 100), [line(b"a")]);
+        for step in [1, 100] {
+            let mixed = b"a\rb\r\nc\r\r\nd\n\re\r";
+            let lines = [&b"a"[..], b"b", b"c", b"d", b"", b"e"].map(line);
+            assert_eq!(split(mixed, step), lines);
+        }
+    }
+
+    #[test]
+    fn marks_are_no_part_of_a_line() {
+        let text = b"\xEF\xBB\xBFa\n\x1A\xEF\xBB\xBFb\n\x1A\nc\x1A";
+        let lines = [&b"a"[..], b"b", b"", b"c"].map(|text| Some(text.to_vec()));
+        assert_eq!(split(text, 1), lines);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::candump;
 use crate::database::Database;
 use crate::format::FileFormat;
-use crate::lines::line_end;
+use crate::lines::{line_end, without_file_end, without_marks};
 use crate::read::{FormatRecognition, HeadVerdict};
 use std::fmt;
 
@@ -86,8 +86,10 @@ pub(crate) enum FormatVerdict {
 
 const UTF_16: OtherKind = OtherKind::Known("text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW");
 
+const UTF_32: OtherKind = OtherKind::Known("text in UTF-32", "iconv -f UTF-32 -t UTF-8 FILE > NEW");
+
 /// The beginnings of other kinds of file, with advice.
-const OTHERS: [(&[u8], OtherKind); 10] = [
+const OTHERS: [(&[u8], OtherKind); 14] = [
     (
         &[0x1F, 0x8B],
         OtherKind::Known(
@@ -111,6 +113,16 @@ const OTHERS: [(&[u8], OtherKind); 10] = [
         b"PK\x03\x04",
         OtherKind::Known("a ZIP archive", "unpack it"),
     ),
+    (
+        &[0x04, 0x22, 0x4D, 0x18],
+        OtherKind::Known("LZ4", "unpack it with unlz4"),
+    ),
+    (
+        b"7z\xBC\xAF\x27\x1C",
+        OtherKind::Known("a 7z archive", "unpack it"),
+    ),
+    (&[0xFF, 0xFE, 0, 0], UTF_32),
+    (&[0, 0, 0xFE, 0xFF], UTF_32),
     (&[0xFF, 0xFE], UTF_16),
     (&[0xFE, 0xFF], UTF_16),
     (
@@ -150,8 +162,10 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
         None if Database::is_open(head) && !enough => return FormatVerdict::More,
         None => {}
     }
-    let ends = line_end(head, last).unwrap_or(b'\n');
-    let mut lines = WholeLines { head, last, ends };
+    if let Some(looks) = utf_16(head) {
+        return FormatVerdict::No(looks);
+    }
+    let mut lines = WholeLines { head, last };
     let mut seen = 0;
     while let Some(line) = lines.next() {
         let so_far = head.len() - lines.head.len();
@@ -228,15 +242,37 @@ pub(crate) fn begins(format: FileFormat, head: &[u8], last: bool) -> FormatVerdi
             FormatVerdict::More
         }
         // One line is enough; a pipe is not read any further before the decision.
-        FormatVerdict::More if format.is_text() && head.contains(&b'\n') => named,
+        FormatVerdict::More if format.is_text() && line_end(head, last).is_ok() => named,
         FormatVerdict::More => FormatVerdict::More,
     }
 }
 
 fn is_text(head: &[u8]) -> bool {
-    // The escape character is used by candump's colours.
-    head.iter()
-        .all(|b| !b.is_ascii_control() || b.is_ascii_whitespace() || *b == 0x1B)
+    // The escape character is used by candump's colours; Ctrl-Z ends files of DOS.
+    let is_allowed = |b: u8| b.is_ascii_whitespace() || matches!(b, 0x1A | 0x1B);
+    head.iter().all(|b| !b.is_ascii_control() || is_allowed(*b))
+}
+
+/// Recognises UTF-16 without a byte order mark: the first characters, of which there are several,
+/// are ASCII.
+fn utf_16(head: &[u8]) -> Option<OtherKind> {
+    const FEWEST: usize = 8;
+    let pairs = head.as_chunks::<2>().0;
+    let pairs = pairs.get(..FEWEST)?;
+    let is_ascii = |b: u8| b.is_ascii_graphic() || b.is_ascii_whitespace();
+    let all = |high: usize| {
+        let fits = |pair: &[u8; 2]| pair.get(high) == Some(&0) && pair.iter().any(|b| is_ascii(*b));
+        pairs.iter().all(fits)
+    };
+    let cure = match (all(0), all(1)) {
+        (true, _) => "iconv -f UTF-16BE -t UTF-8 FILE > NEW",
+        (_, true) => "iconv -f UTF-16LE -t UTF-8 FILE > NEW",
+        _ => return None,
+    };
+    Some(OtherKind::Known(
+        "text in UTF-16 without a byte order mark",
+        cure,
+    ))
 }
 
 fn unknown(head: &[u8]) -> OtherKind {
@@ -253,21 +289,19 @@ fn unknown(head: &[u8]) -> OtherKind {
 struct WholeLines<'a> {
     head: &'a [u8],
     last: bool,
-    ends: u8,
 }
 
 impl<'a> Iterator for WholeLines<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
-        let end = self.head.iter().position(|b| *b == self.ends);
-        let (line, rest) = match end {
-            Some(end) => (self.head.get(..end)?, self.head.get(end + 1..)?),
-            None if self.last && !self.head.is_empty() => (self.head, &[][..]),
-            None => return None,
+        let (line, rest) = match line_end(self.head, self.last) {
+            Ok((end, next)) => (self.head.get(..end)?, self.head.get(next..)?),
+            Err(_) if self.last && !self.head.is_empty() => (without_file_end(self.head), &[][..]),
+            Err(_) => return None,
         };
         self.head = rest;
-        Some(line)
+        Some(without_marks(line))
     }
 }
 

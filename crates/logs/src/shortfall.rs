@@ -6,7 +6,7 @@ use std::fmt;
 /// A property of a frame that a format cannot express.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Shortfall {
-    /// The format has no XL frames.
+    /// XL frames are not written into this format.
     Xl,
     /// The format has fewer channels than there are interfaces.
     Channel,
@@ -45,7 +45,7 @@ impl Shortfall {
 impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Xl => "left out, because this format has no XL frames",
+            Self::Xl => "left out, because XL frames are not written into this format",
             Self::Channel => "left out, because this format has at most 255 interfaces",
             Self::ErrorFrame => "written as error frames without their class and data",
             Self::Fd => "written without the marks of FD frames, which this format does not have",

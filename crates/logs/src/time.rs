@@ -1,52 +1,13 @@
 //! Conversion between dates and nanoseconds since 1970. A log does not give its time zone: its
 //! dates are interpreted as UTC.
 
+use crate::time_words::{half_of, in_words, is_filler, is_zone, month_of, numbered_month};
 use crate::words::{LineWord, decimal, number};
 use frame::Nanos;
 use std::fmt;
 
 const SECOND: Nanos = 1_000_000_000;
 const DAY: Nanos = 86_400 * SECOND;
-
-/// The beginnings of the names of the months in English, German, French, Spanish, Italian,
-/// Portuguese, Dutch, Polish and the languages of Scandinavia: the programs write them in the
-/// language of Windows.
-const MONTHS: [&[&str]; 12] = [
-    &["jan", "ene", "gen", "sty"],
-    &["feb", "f\u{e9}v", "fev", "lut"],
-    &["mar", "mrz", "m\u{e4}r", "mrt"],
-    &["apr", "avr", "abr", "kwi"],
-    &["may", "mai", "mag", "mei", "maj"],
-    &["jun", "juin", "giu", "cze"],
-    &["jul", "juil", "lug", "lip"],
-    &["aug", "ao\u{fb}", "aou", "ago", "sie"],
-    &["sep", "set", "wrz"],
-    &["oct", "okt", "ott", "out", "pa\u{17a}"],
-    &["nov", "lis"],
-    &["dec", "dez", "d\u{e9}c", "dic", "gru"],
-];
-
-/// Names of the halves of the day, with whether it is the second one, in English, Spanish, Greek,
-/// Japanese, Chinese and Korean. `a. m.` is two words.
-const HALVES: [(&str, bool); 14] = [
-    ("am", false),
-    ("pm", true),
-    ("a.m.", false),
-    ("p.m.", true),
-    ("a.", false),
-    ("p.", true),
-    ("\u{3c0}\u{3bc}", false),
-    ("\u{3bc}\u{3bc}", true),
-    ("\u{5348}\u{524d}", false),
-    ("\u{5348}\u{5f8c}", true),
-    ("\u{4e0a}\u{5348}", false),
-    ("\u{4e0b}\u{5348}", true),
-    ("\u{c624}\u{c804}", false),
-    ("\u{c624}\u{d6c4}", true),
-];
-
-/// Words of a date without a meaning.
-const FILLERS: [&str; 4] = ["m.", "de", "del", "utc"];
 
 /// Returns the time of a day of the calendar, from 1970 to 2500.
 pub(crate) fn day(year: u32, month: u32, day: u32) -> Option<Nanos> {
@@ -98,7 +59,8 @@ pub(crate) fn iso_day(text: &[u8]) -> Option<Nanos> {
 /// Parses `Wed Nov 28 02:57:33.123 pm 2012`, in any order and language that is unambiguous.
 ///
 /// Of two names or more, the first is the day of the week: `mar.` is Tuesday in French, and March
-/// elsewhere. With an unknown month, there is no date.
+/// elsewhere. With an unknown month, there is no date; nor with another unknown word, which can be
+/// the name of a half of the day.
 pub(crate) fn date<'a>(words: impl Iterator<Item = LineWord<'a>>) -> Option<Nanos> {
     let (mut year, mut month, mut of_month, mut time) = (None, None, None, None);
     let mut half = None;
@@ -108,17 +70,17 @@ pub(crate) fn date<'a>(words: impl Iterator<Item = LineWord<'a>>) -> Option<Nano
         let bare = text.trim_end_matches(['.', ',']);
         if text.contains(':') {
             time = Some(clock(text.replace(',', ".").as_bytes())?);
-        } else if let Some((_, second)) = HALVES.iter().find(|(name, _)| *name == text) {
-            half = Some(*second);
-        } else if FILLERS.contains(&text.as_str()) {
+        } else if let Some(second) = half_of(word.text, &text) {
+            half = Some(second);
+        } else if is_filler(&text) || time.is_some() && is_zone(word.text, &text) {
         } else if let Some(n) = number(bare.as_bytes(), 10) {
             if bare.len() == 4 {
                 year = Some(n);
             } else {
                 of_month = Some(n);
             }
-        } else if let Some(numbered) = bare.strip_suffix('\u{6708}') {
-            month = Some(number(numbered.as_bytes(), 10)?);
+        } else if let Some(numbered) = numbered_month(word.text) {
+            month = Some(numbered);
         } else if bare.starts_with(|c: char| c.is_ascii_digit()) {
             let (y, m, d) = in_numbers(bare)?;
             (year, month, of_month) = (Some(y), Some(m), Some(d));
@@ -126,9 +88,17 @@ pub(crate) fn date<'a>(words: impl Iterator<Item = LineWord<'a>>) -> Option<Nano
             names.push(text);
         }
     }
-    let months = names.get(usize::from(names.len() > 1)..)?;
-    let month = month.or_else(|| months.iter().find_map(|name| month_of(name)));
+    // Only with a month in numbers, a single name is the day of the week.
+    let has_day = names.len() > 1 || month.is_some();
+    let others = names.get(usize::from(has_day)..).unwrap_or_default();
+    let named = others.iter().position(|name| month_of(name).is_some());
     let mut time = time?;
+    let unknown = others.len() - usize::from(named.is_some());
+    let hour = time / (3600 * SECOND);
+    if unknown > 0 && half.is_none() && (1..=12).contains(&hour) {
+        return None;
+    }
+    let month = month.or_else(|| month_of(others.get(named?)?));
     if let Some(afternoon) = half {
         let noon = 12 * 3600 * SECOND;
         if time >= 13 * 3600 * SECOND {
@@ -155,23 +125,6 @@ fn in_numbers(text: &str) -> Option<(u32, u32, u32)> {
         '.' if c > 31 => Some((c, b, a)),
         _ => None,
     }
-}
-
-/// Returns the text in lower case: decoded from UTF-8, or Latin-1.
-fn in_words(text: &[u8]) -> String {
-    let text = String::from_utf8(text.to_vec())
-        .unwrap_or_else(|_| text.iter().copied().map(char::from).collect());
-    text.to_lowercase()
-}
-
-fn month_of(name: &str) -> Option<u32> {
-    let begins = |begin: &&str| name.starts_with(*begin);
-    // The longer beginning decides: in French, `juin` and `juil`.
-    let found = MONTHS.iter().enumerate().filter_map(|(at, begins_with)| {
-        let longest = begins_with.iter().filter(|begin| begins(begin));
-        longest.map(|begin| begin.len()).max().map(|len| (len, at))
-    });
-    found.max().map(|(_, at)| at as u32 + 1)
 }
 
 /// Returns the origin of the times of a file whose first frame has this stamp: the beginning of its
@@ -316,10 +269,85 @@ mod tests {
             let expected = day(2024, month, 2).map(|day| day + 9 * 3600 * SECOND);
             assert_eq!(date, expected, "{text}");
         }
+        for (text, month) in [
+            ("Man Des", 12),
+            ("pon. dub", 4),
+            ("po \u{10d}vc", 7),
+            ("Pzt Nis", 4),
+            ("Cum Kas", 11),
+            ("h. \u{e1}pr.", 4),
+            ("Lun Iun", 6),
+            ("ma marras", 11),
+            ("ke hein\u{e4}", 7),
+            ("\u{43f}\u{43d} \u{430}\u{43f}\u{440}", 4),
+            ("\u{394}\u{3b5}\u{3c5} \u{391}\u{3c0}\u{3c1}", 4),
+            ("\u{c6d4} 4\u{c6d4}", 4),
+        ] {
+            let expected = day(2024, month, 2).map(|day| day + 9 * 3600 * SECOND);
+            assert_eq!(of(&format!("{text} 2 09:00:00 2024")), expected, "{text}");
+        }
         // A month in an unknown language is not mistaken for another one.
-        assert_eq!(of("mar. nis. 9 09:00:00 2024"), None);
+        assert_eq!(of("mar. xyz. 9 09:00:00 2024"), None);
+        assert_eq!(of("Fri MAR 1 09:00:00 2024"), of("Fri Mar 1 09:00:00 2024"));
         assert_eq!(of("04/09/2024 09:00:00"), None);
         assert_eq!(of("Wed Nov 28 2012"), None);
         assert_eq!(of("Wed Nov 31 10:00:00 2012"), None);
+    }
+
+    #[test]
+    fn halves_of_the_day_are_known_or_there_is_no_date() {
+        let of = |text: &str| date(LineWords::new(text.as_bytes()));
+        let at = |hour: Nanos| Some((19_821 * 86_400 + hour * 3600) * SECOND);
+        for (first, second) in [
+            ("am", "pm"),
+            ("AM", "PM."),
+            ("a.m.", "p.m."),
+            ("a. m.", "p. m."),
+            ("a.\u{a0}m.", "p.\u{202f}m."),
+            ("dop.", "odp."),
+            ("de.", "du."),
+            ("\u{d6}\u{d6}", "\u{d6}S"),
+            ("fm", "em"),
+            ("\u{4e0a}\u{5348}", "\u{4e0b}\u{5348}"),
+        ] {
+            assert_eq!(
+                of(&format!("x apr. 8 02:00:00 {first} 2024")),
+                at(2),
+                "{first}"
+            );
+            assert_eq!(
+                of(&format!("x apr. 8 02:00:00 {second} 2024")),
+                at(14),
+                "{second}"
+            );
+            assert_eq!(
+                of(&format!("x apr. 8 12:00:00 {second} 2024")),
+                at(12),
+                "{second}"
+            );
+        }
+        for (month, first, second) in [
+            (
+                &b"\x8C\x8E"[..],
+                &b"\x8C\xDF\x91\x4F"[..],
+                &b"\x8C\xDF\x8C\xE3"[..],
+            ),
+            (b"\xD4\xC2", b"\xC9\xCF\xCE\xE7", b"\xCF\xC2\xCE\xE7"),
+            (b"\xA4\xEB", b"\xA4\x57\xA4\xC8", b"\xA4\x55\xA4\xC8"),
+            (b"\xBF\xF9", b"\xBF\xC0\xC0\xFC", b"\xBF\xC0\xC8\xC4"),
+        ] {
+            for (half, hour) in [(first, 2), (second, 14)] {
+                let text = [b"x 4", month, b" 8 02:00:00 ", half, b" 2024"].concat();
+                assert_eq!(date(LineWords::new(&text)), at(hour), "{text:?}");
+            }
+        }
+        // An unknown word can be a half of the day, unless the hour shows that there is none.
+        assert_eq!(of("Mon Apr 8 02:00:00 XX 2024"), None);
+        assert_eq!(of("Mo Apr 8 02:00:00 nachm. 2024"), None);
+        assert_eq!(of("Mon Apr 8 14:00:00 XX 2024"), at(14));
+        assert_eq!(of("Mo Apr 8 02:00:00 Uhr 2024"), at(2));
+        assert_eq!(of("Mon Apr 8 02:00:00 CEST 2024"), at(2));
+        assert_eq!(of("Mon Apr 8 02:00:00 GMT+1 2024"), at(2));
+        assert_eq!(of("Seg 8 de abr. de 2024 02:00:00"), at(2));
     }
 }

@@ -32,21 +32,37 @@ impl<'a> LineWords<'a> {
         self.next().ok_or(LogFault::Column(column, expected))
     }
 
+    /// Returns an error where another hex byte follows the payload.
+    pub(crate) fn no_further_byte(&self) -> Result<(), LogFault> {
+        match self.peek() {
+            Some(word) if word.text.len() == 2 && word.number(16).is_some() => {
+                Err(word.wrong("no further byte: the line has all that the DLC states"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the next word without consuming it.
     pub(crate) fn peek(&self) -> Option<LineWord<'a>> {
         let mut ahead = *self;
         ahead.next()
     }
 
-    /// Reads exactly as many bytes as `into` has, in this base.
+    /// Reads exactly as many bytes as `into` has, in this base. Hex bytes of a line that have two
+    /// digits with a zero in front all have two: one of a single digit was cut off.
     pub(crate) fn bytes(&mut self, into: &mut [u8], base: u32) -> Result<(), LogFault> {
         let (expected, digits) = match base {
             2 => ("a byte of the payload, eight binary digits", 8..=8),
             10 => ("a byte of the payload, 0 to 255", 1..=3),
             _ => ("a byte of the payload, two hex digits", 1..=2),
         };
+        let mut is_filled = false;
         for place in into {
             let word = self.need(expected)?;
+            is_filled |= matches!(word.text, [b'0', _]);
+            if base == 16 && is_filled && word.text.len() == 1 {
+                return Err(word.wrong(expected));
+            }
             let value = word
                 .number(base)
                 .filter(|_| digits.contains(&word.text.len()));
@@ -155,6 +171,25 @@ mod tests {
         let bc = words.next().unwrap();
         assert_eq!((bc.text, bc.column), (&b"bc"[..], 5));
         assert_eq!(words.need("x"), Err(LogFault::Column(7, "x")));
+    }
+
+    #[test]
+    fn a_byte_that_was_cut_off_is_wrong() {
+        let read = |text: &str| {
+            let mut bytes = [0; 3];
+            let read = LineWords::new(text.as_bytes()).bytes(&mut bytes, 16);
+            read.map(|()| bytes)
+        };
+        for (text, bytes) in [
+            ("0A 0B 0C", [0x0A, 0x0B, 0x0C]),
+            ("A B 1C", [0x0A, 0x0B, 0x1C]),
+            ("10 0 70", [0x10, 0, 0x70]),
+        ] {
+            assert_eq!(read(text), Ok(bytes), "{text}");
+        }
+        for text in ["0A 0B 0", "00 11 1", "0A B 0C", "0A 0B", "0A 0B 0CC"] {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -80,6 +80,9 @@ impl<R: BufRead> Read for ZstdInput<R> {
                     if n > 0 || into.is_empty() {
                         return Ok(n);
                     }
+                    let stated = inside.decoder.get_checksum_from_data();
+                    let is_damaged =
+                        stated.is_some() && stated != inside.decoder.get_calculated_checksum();
                     let Some(blocks) = decoder.take().map(StreamingDecoder::into_inner) else {
                         return Ok(0);
                     };
@@ -87,6 +90,10 @@ impl<R: BufRead> Read for ZstdInput<R> {
                         true => Self::Torn,
                         false => Self::Between(Some(blocks.input)),
                     };
+                    if is_damaged && !matches!(self, Self::Torn) {
+                        let what = "the checksum of the data is another one";
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                    }
                 }
                 Self::Torn => {
                     *self = Self::Between(None);

@@ -19,7 +19,8 @@ const WINDOWS_1252: [char; 32] = [
 /// Decodes UTF-8 or UTF-16 with or without a byte order mark, or Windows-1252, in which each byte
 /// is a character.
 pub(crate) fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    let end = bytes.iter().rposition(|b| *b != END && *b != 0);
+    let is_rest = |b: &u8| matches!(*b, END | 0) || b.is_ascii_whitespace();
+    let end = bytes.iter().rposition(|b| !is_rest(b));
     if let Some(text) = utf_16(bytes) {
         return Cow::Owned(text);
     }
@@ -57,5 +58,6 @@ fn utf_16(bytes: &[u8]) -> Option<String> {
         .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
         .collect();
     let text = text.trim_start_matches('\u{FEFF}');
-    Some(text.trim_end_matches(['\u{1A}', '\0']).into())
+    let is_rest = |c: char| matches!(c, '\u{1A}' | '\0') || c.is_ascii_whitespace();
+    Some(text.trim_end_matches(is_rest).into())
 }

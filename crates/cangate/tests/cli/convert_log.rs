@@ -93,7 +93,7 @@ fn nothing_is_lost_in_silence() {
     let folder = folder();
     let message = stderr(&mut convert(folder.path(), &["in.log", "a.asc"]), 3);
     for expected in [
-        "warning: 1 frame left out, because this format has no XL frames; the first: line 7: can0 00123#81",
+        "warning: 1 frame left out, because XL frames are not written into this format; the first: line 7: can0 00123#81",
         "warning: 1 frame written as error frames without their class and data; the first: line 8: can0 2000",
         "in.log (candump -L) to a.asc: 7 frames",
         "error: in.log: left out: 1 frame; the rest was written",

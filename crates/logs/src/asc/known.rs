@@ -15,7 +15,7 @@ const HEADERS: [&[&str]; 8] = [
 ];
 
 /// The beginnings of events, after their time: of the measurement, of other buses, of the user.
-const EVENTS: [&str; 33] = [
+const EVENTS: [&str; 31] = [
     "Start",
     "Stop",
     "End",
@@ -35,7 +35,6 @@ const EVENTS: [&str; 33] = [
     "Status",
     "Statistic",
     "J1939TP",
-    "CAN",
     "XCP",
     "CCP",
     "Diag",
@@ -48,7 +47,6 @@ const EVENTS: [&str; 33] = [
     "WLAN",
     "K-Line",
     "KLine",
-    "ErrorFrame",
 ];
 
 /// Buses whose events begin with their name and a number or a speed: `L1`, `MOST150`.
@@ -102,6 +100,10 @@ pub(super) fn is_event(words: LineWords<'_>) -> bool {
     let Some(first) = ahead.next() else {
         return true;
     };
+    // The state of a channel, as in `CAN 1 Status:chip status error active`.
+    if first.is("CAN") {
+        return ahead.nth(1).is_some_and(|word| is_of_channel(&word));
+    }
     // `NAME := value` is an environment variable, `LABEL:` an event with a label.
     if ahead.next().is_some_and(|word| word.text == b":=") || is_label(first.text) {
         return true;

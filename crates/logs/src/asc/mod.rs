@@ -15,8 +15,8 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "asc",
     title: "Vector ASC",
     reading: Some(FormatReading {
-        contents: "classic and FD frames, error frames, also in `CANFD` and `CANXL` lines; hex and \
-                   decimal, absolute and relative times",
+        contents: "classic, FD and XL frames, error frames, also in `CANFD` and `CANXL` lines; hex \
+                   and decimal, absolute and relative times",
         recognition: FormatRecognition::Line(read::is_line),
         open: |_| FormatReader::Lines(Box::new(read::AscReader::new())),
     }),

@@ -93,17 +93,14 @@ impl LineReader for AscReader {
         let first_of_block = std::mem::take(&mut self.first_of_block);
         let ns = self.time(offset, first_of_block);
         let event = words;
-        let Some(second) = words.next() else {
-            return Ok(None);
-        };
-        if second.is("CANFD") {
-            match words.peek().is_some_and(|word| is_letters(word.text)) {
-                true => return self.event(words, first_of_block).map(|()| None),
-                false => return self.flexible(&mut words, ns, frame),
-            }
-        }
-        if second.is("CANXL") {
-            return self.extended(&mut words, ns, frame);
+        let second = words.need("a channel, CANFD, CANXL or an event")?;
+        let is_xl = second.is("CANXL");
+        if is_xl || second.is("CANFD") {
+            return match words.peek().is_some_and(|word| is_letters(word.text)) {
+                true => self.event(words, first_of_block).map(|()| None),
+                false if is_xl => self.extended(&mut words, ns, frame),
+                false => self.flexible(&mut words, ns, frame),
+            };
         }
         match second.number(10) {
             Some(channel) => self.classic(channel, &mut words, ns, frame),
@@ -181,7 +178,7 @@ impl AscReader {
             let base = words.need("hex or dec")?;
             self.base = match base {
                 base if base.is("hex") => 16,
-                base if base.is("dec") => 10,
+                base if base.is("dec") || base.is("dez") => 10,
                 _ => return Err(base.wrong("hex or dec")),
             };
             self.timestamps(words);
@@ -236,7 +233,9 @@ impl AscReader {
         if id.is("ErrorFrame") {
             return self.put(&FrameDraft::error(), &seen, frame);
         }
-        if known::is_of_channel(&id) {
+        // The name of a message can contain a colon, too.
+        let is_side = |word: LineWord<'_>| direction(&word).is_some();
+        if known::is_of_channel(&id) && words.peek().is_none_or(|word| !is_side(word)) {
             return Ok(None);
         }
         let side = words.need("Rx or Tx")?;
@@ -256,27 +255,27 @@ impl AscReader {
                 .and_then(|value| draft.with_dlc(value))
                 .ok_or(word.wrong("a DLC: one hex digit, or 10 to 15"))?;
             words.bytes(draft.payload()?, self.base)?;
-            if let Some(word) = words.peek()
-                && word.text.len() == 2
-                && word.number(16).is_some()
-            {
-                return Err(word.wrong("no further byte: the line has all that the DLC states"));
-            }
+            words.no_further_byte()?;
         } else {
             return Err(kind.wrong(KIND));
         }
         self.put(&draft, &seen, frame)
     }
 
-    /// Reads `123` or `123x` in the file's base; for a symbolic name, the number after `ID =` at
-    /// the end.
+    /// Reads `123` or `123x` in the file's base; for a symbolic name, which can look like a hex
+    /// number, the number after `ID =` at the end.
     fn id(&self, word: &LineWord<'_>, rest: LineWords<'_>) -> Result<CanId, LogFault> {
-        let id = id_of(word.text, self.base).or_else(|| {
-            let mut behind = rest.skip_while(|word| !word.is("ID"));
-            let number = behind.nth(2)?;
-            // Programs write it in decimal, regardless of the base.
-            id_of(number.text, 10)
-        });
+        let mut behind = rest.skip_while(|word| !word.is("ID"));
+        // Programs write it in decimal, regardless of the base.
+        let at_end = behind.nth(2).and_then(|number| id_of(number.text, 10));
+        let is_letter = word.text.first().is_some_and(u8::is_ascii_alphabetic);
+        let differs =
+            |id: CanId| at_end.is_some_and(|end| end.number() != 0 && end.number() != id.number());
+        let id = match id_of(word.text, self.base) {
+            Some(id) if is_letter && differs(id) => at_end,
+            None => at_end,
+            id => id,
+        };
         id.ok_or(word.wrong(if self.base == 10 {
             "a decimal ID, with an x after an extended one, or a name and ID = at the end"
         } else {
@@ -291,8 +290,12 @@ impl AscReader {
         frame: &mut FrameBuf,
     ) -> Result<Option<ParsedFrame>, LogFault> {
         draft.put(frame)?;
+        Ok(Some(self.got(seen)))
+    }
+
+    pub(super) fn got(&self, seen: &AscSighting) -> ParsedFrame {
         let name = self.names.get(seen.channel);
-        Ok(Some(ParsedFrame::new(seen.ns, seen.direction, name)))
+        ParsedFrame::new(seen.ns, seen.direction, name)
     }
 }
 
@@ -302,7 +305,7 @@ pub(super) fn is_line(line: &[u8]) -> bool {
     let all: Vec<_> = LineWords::new(line).take(6).collect();
     let is = |at: usize, text: &str| all.get(at).is_some_and(|word| word.is(text));
     is(0, "date") && all.iter().any(|word| word.text.contains(&b':'))
-        || is(0, "base") && (is(1, "hex") || is(1, "dec"))
+        || is(0, "base") && (is(1, "hex") || is(1, "dec") || is(1, "dez"))
         || is(0, "Begin") && is(1, "Triggerblock")
         || is(0, "//") && is(1, "version")
         || is_frame(line)

@@ -1,4 +1,7 @@
 //! Lines that begin with `CANXL`: their frame format states which kind of frame it is.
+//!
+//! The columns of XL frames are those of version 1.4.17 of Vector's format, as can-utils reads and
+//! writes them.
 
 use super::flexible::{BRS, ESI, RTR, payload};
 use super::read::{AscReader, id_of};
@@ -7,7 +10,12 @@ use crate::draft::FrameDraft;
 use crate::read::ParsedFrame;
 use crate::words::{LineWords, number};
 use core::ops::ControlFlow;
-use frame::{CanId, FrameBuf, Nanos};
+use frame::{CanId, FrameBuf, Header, Kind, Nanos, XlFields, flags};
+
+/// Flags of a line with an XL frame: XL itself, RRS, SEC.
+const XLF: u32 = 0x0040_0000;
+const RRS: u32 = 0x0080_0000;
+const SEC: u32 = 0x0100_0000;
 
 /// Classic and FD frames, with a base or an extended ID.
 #[derive(Clone, Copy)]
@@ -39,7 +47,8 @@ impl AscReader {
                 return self.put(&FrameDraft::error(), &seen, frame);
             }
             format if format.is("XLFF") => {
-                return Err(format.wrong("a classic or FD frame: XL is not read from ASC"));
+                xl_frame(words, frame)?;
+                return Ok(Some(self.got(&seen)));
             }
             _ => return Err(format.wrong("a frame format: CBFF, CEFF, FBFF, FEFF or XLFF")),
         };
@@ -70,6 +79,66 @@ impl AscReader {
         };
         self.put(&draft, &seen, frame)
     }
+}
+
+/// Reads `984438 4656 432 NAME e0 0 3 4 1 1f96 00 00000000 11 22 … crc flags …`, after `XLFF`.
+fn xl_frame(words: &mut LineWords<'_>, frame: &mut FrameBuf) -> Result<(), LogFault> {
+    const ID: &str = "a hex ID of an XL frame, at most 7FF";
+    words.need("a duration")?;
+    words.need("a number of bits")?;
+    let word = words.need(ID)?;
+    let id = number(word.text, 16).and_then(|id| CanId::sff(id).ok());
+    let id = id.ok_or(word.wrong(ID))?;
+    let plain = *words;
+    let mut named = *words;
+    named.next();
+    match xl_body(id, plain, frame) {
+        Ok(()) => Ok(()),
+        // The mistake is the one that is further behind.
+        Err(plain) => xl_body(id, named, frame).map_err(|named| match (&plain, &named) {
+            (LogFault::Column(a, _), LogFault::Column(b, _)) if a >= b => plain,
+            _ => named,
+        }),
+    }
+}
+
+/// Reads the columns behind the name of an XL frame.
+fn xl_body(id: CanId, mut words: LineWords<'_>, frame: &mut FrameBuf) -> Result<(), LogFault> {
+    const LENGTH: &str = "the length of an XL frame, which is its DLC and 1";
+    let mut hex = |expected| {
+        let word = words.need(expected)?;
+        word.number(16).ok_or(word.wrong(expected))
+    };
+    let byte = |number: u32| u8::try_from(number).map_err(|_| LogFault::Said("more than a byte"));
+    let sdt = byte(hex("an SDT, two hex digits")?)?;
+    hex("SEC, 0 or 1")?;
+    let dlc = hex("a DLC of an XL frame, 0 to 7FF")?;
+    let word = words.need(LENGTH)?;
+    let len = word
+        .number(10)
+        .filter(|len| dlc.checked_add(1) == Some(*len));
+    let header = len.and_then(|len| Header::new(Kind::Xl, id, len as usize).ok());
+    let header = header.ok_or(word.wrong(LENGTH))?;
+    words.need("a number of stuff bits")?;
+    words.need("a CRC of the preface")?;
+    let mut hex = |expected| {
+        let word = words.need(expected)?;
+        word.number(16).ok_or(word.wrong(expected))
+    };
+    let vcid = byte(hex("a VCID, two hex digits")?)?;
+    let af = hex("an acceptance field, eight hex digits")?;
+    let header = header.with_xl(XlFields { vcid, sdt, af });
+    frame.reset(header);
+    let data = frame.buffer_mut().get_mut(..header.len());
+    words.bytes(data.unwrap_or_default(), 16)?;
+    words.need("a CRC of the frame")?;
+    let word = words.need("flags, with that of XL")?;
+    let stated = word.number(16).filter(|stated| stated & XLF != 0);
+    let stated = stated.ok_or(word.wrong("flags, with that of XL"))?;
+    let of = |flag, bit| if stated & flag != 0 { bit } else { 0 };
+    let bits = of(RRS, flags::XL_RRS) | of(SEC, flags::XL_SEC);
+    frame.set_header(header.with_flags(bits));
+    Ok(())
 }
 
 fn draft_named(id: CanId, format: XlFormat, words: LineWords<'_>) -> Option<FrameDraft> {

@@ -155,9 +155,13 @@ fn flag(words: &mut LineWords<'_>, set: &[u8], expected: &'static str) -> Result
 fn read(words: &mut LineWords<'_>, brs: bool, esi: bool) -> Result<FrameDraft, LogFault> {
     const ID: &str = "an ID of 3 hex digits (SFF) or 8 (EFF, error frame)";
     const LEN: &str = "a length in brackets, as in [8]";
+    const XL: &str =
+        "a classic or FD frame: candump cuts XL frames off here; record with candump -L";
     let word = words.need(ID)?;
     let raw = word.number(16).ok_or(word.wrong(ID))?;
     let id = match word.text.len() {
+        // The VCID and the priority of an XL frame.
+        5 => return Err(word.wrong(XL)),
         3 => draft::id(raw, false),
         8 if raw >> 29 == 1 => Some(CanId::from_raw(raw)),
         8 => draft::id(raw, true),
@@ -172,9 +176,7 @@ fn read(words: &mut LineWords<'_>, brs: bool, esi: bool) -> Result<FrameDraft, L
             draft.len = len;
         }
         LengthField::Xl => {
-            return Err(word.wrong(
-                "a classic or FD frame: candump cuts XL frames off here; record with candump -L",
-            ));
+            return Err(word.wrong(XL));
         }
     }
     if words.peek().is_some_and(|word| word.is("remote")) && !draft.id.is_err() {

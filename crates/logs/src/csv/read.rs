@@ -170,6 +170,9 @@ fn savvy_can(
         *byte = value.ok_or(cell.wrong("a byte of the payload, two hex digits"))?;
     }
     // Zeros for the bytes that a shorter payload does not have, and an empty cell, can follow.
+    if let Some(cell) = cells.find(|cell| hex(cell).is_some_and(|value| value != 0)) {
+        return Err(cell.wrong("no further byte: the row has all that its length states"));
+    }
     draft.put(frame)?;
     Ok(ParsedFrame::new(
         ns,

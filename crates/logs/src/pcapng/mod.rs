@@ -14,9 +14,11 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     reading: Some(FormatReading {
         contents: "link types CAN_SOCKETCAN (227), LINUX_SLL (113), LINUX_SLL2 (276) and \
                    WIRESHARK_UPPER_PDU (252), in both byte orders",
-        recognition: FormatRecognition::Bytes(|head| match head.starts_with(&read::SECTION) {
-            true => HeadVerdict::Yes,
-            false => HeadVerdict::Other,
+        recognition: FormatRecognition::Bytes(|head| match head {
+            _ if head.starts_with(&read::SECTION) => HeadVerdict::Yes,
+            // A text that begins with one line end, or with two, is no part of it.
+            [_, _, _, ..] if read::SECTION.starts_with(head) => HeadVerdict::More,
+            _ => HeadVerdict::Other,
         }),
         open: |_| FormatReader::Blocks(Box::new(read::PcapngReader::new())),
     }),

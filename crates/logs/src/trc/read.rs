@@ -258,7 +258,11 @@ fn draft(seen: &TrcColumns<'_>, words: &mut LineWords<'_>) -> Result<Option<Fram
     if remote || seen.kind == b"RR" {
         draft.id = draft.id.with_rtr();
     } else {
+        if let Some(word) = (*words).take(draft.len).find(|word| word.text.len() != 2) {
+            return Err(word.wrong("a byte of the payload, two hex digits"));
+        }
         words.bytes(draft.payload()?, 16)?;
+        words.no_further_byte()?;
     }
     Ok(Some(draft))
 }

@@ -195,11 +195,12 @@ fn lines_of_asc_that_are_no_frames_are_known_or_bad() {
         "0.0 1 123 TxRq d 1 01",
         "0.0 CANFD 1 TxRq 123 0 0 1 1 01",
         "0.0 CANFD Start of measurement",
+        "0.0 CANXL Start of measurement",
+        "0.0 1 Status:chip status error active",
         "0.0 L1 3c Rx 8 01 02 03 04 05 06 07 08",
         "0.0 MOST150 1 Rx",
         "0.0 ETH 1 Rx 00",
         "0.0 J1939TP FEE3p 6 0 0",
-        "0.0",
     ] {
         assert_eq!(asc(HEX, known), Vec::<String>::new(), "{known}");
     }
@@ -217,6 +218,10 @@ fn lines_of_asc_that_are_no_frames_are_known_or_bad() {
         "0.5 1 123 Rx x 1 01",
         "0.5 1 123 Rx d 1 01 02",
         "0.5 1 123 Rx d 1 001",
+        "0.5",
+        "0.5 ErrorFrame",
+        "0.5 CAN 1 123 Rx d 1 01",
+        "0.5 1 Lamp: Rx d 1",
         "0.5 CANFD",
         "0.5 CANFD 1 Rx 123 0 0 9 8 01 02 03 04 05 06 07 08 1 2 1000",
         "0.5 CANFD 1 Rx 123 0 0 9 12 01 02 03",

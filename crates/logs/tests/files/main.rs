@@ -17,3 +17,4 @@ mod formats;
 mod mf4;
 mod pcap;
 mod recognise;
+mod variants;

@@ -24,10 +24,24 @@ const E2E: [&str; 5] = [
     "E2ETimeout",
 ];
 
-/// A value as it is written, without its quotation marks.
+/// A value as it is written, without its quotation marks. A word of an enumeration can have them,
+/// and its index has none.
 pub(super) struct Value {
     pub(super) text: String,
+    pub(super) is_quoted: bool,
     pub(super) line: usize,
+}
+
+impl Value {
+    fn new(written: &str, line: usize) -> Self {
+        let text = unquoted(written);
+        let is_quoted = text.len() < written.len();
+        Self {
+            text,
+            is_quoted,
+            line,
+        }
+    }
 }
 
 /// The name of an attribute, a node, and the attribute's value for it.
@@ -61,10 +75,7 @@ impl DbcAttributes {
             }
             _ => return,
         };
-        let value_of = |text: &Pair<'_, Rule>| Value {
-            text: unquoted(text.as_str()),
-            line,
-        };
+        let value_of = |text: &Pair<'_, Rule>| Value::new(text.as_str(), line);
         let mut name = String::new();
         for part in statement.into_inner() {
             match (rule, part.as_rule()) {
@@ -92,14 +103,14 @@ impl DbcAttributes {
                 }
                 (Rule::attr_value, Rule::signal_var) => {
                     if let Some((id, signal, text)) = signal_value(part) {
-                        let value = |text| Value { text, line };
+                        let value = || Value::new(&text, line);
                         if let Some(node) = node_of_timeout(&name) {
                             let key = (id, signal.clone());
-                            let own = (name.clone(), node.to_owned(), value(text.clone()));
+                            let own = (name.clone(), node.to_owned(), value());
                             self.timeouts.entry(key).or_default().push(own);
                         }
                         let of_message = self.of_signals.entry((id, name.clone())).or_default();
-                        of_message.insert(signal, value(text));
+                        of_message.insert(signal, value());
                     }
                 }
                 (Rule::attr_value, Rule::node_var_val) => {
@@ -129,7 +140,7 @@ impl DbcAttributes {
             && let Some((id, signal, text)) = signal_value(signal)
         {
             let of_signal = self.timeouts.entry((id, signal)).or_default();
-            let value = Value { text, line };
+            let value = Value::new(&text, line);
             of_signal.push((TIMEOUT.to_owned(), node.as_str().to_owned(), value));
         }
     }
@@ -158,15 +169,32 @@ impl DbcAttributes {
         self.of_signals.get(&(raw, name.to_owned()))?.get(signal)
     }
 
-    /// Returns a value as a word. A word can itself be a number; defaults are words, values are
-    /// numbers.
+    /// Returns the send type of a message as a word. An index that the enumeration does not have is
+    /// a word that was not understood, and not a missing one.
+    pub(super) fn send_type(&self, raw: u32) -> Option<String> {
+        const NAME: &str = "GenMsgSendType";
+        let word = self.word(raw, NAME);
+        word.or_else(|| Some(self.of_message(raw, NAME)?.text.clone()))
+    }
+
+    /// Returns the same of a signal; by default, that of all signals.
+    pub(super) fn signal_send_type(&self, raw: u32, signal: &str) -> Option<String> {
+        const NAME: &str = "GenSigSendType";
+        let own = self.own_of_signal(raw, signal, NAME);
+        let word = self.signal_word(raw, signal, NAME);
+        word.or_else(|| Some(own.or_else(|| self.defaults.get(NAME))?.text.clone()))
+    }
+
+    /// Returns a value as a word. A word can itself be a number; defaults are words, and values are
+    /// numbers, unless they have quotation marks.
     pub(super) fn in_words(&self, name: &str, value: &Value, own: bool) -> Option<String> {
-        let value = &value.text;
-        let index = value.parse::<usize>().ok();
+        let text = &value.text;
+        let is_index = own && !value.is_quoted;
+        let index = text.parse::<usize>().ok();
         match (self.enums.get(name), index) {
-            (Some(words), Some(index)) if own => words.get(index).cloned(),
-            (Some(words), Some(index)) if !words.contains(value) => words.get(index).cloned(),
-            _ => Some(value.clone()),
+            (Some(words), Some(index)) if is_index => words.get(index).cloned(),
+            (Some(words), Some(index)) if !words.contains(text) => words.get(index).cloned(),
+            _ => Some(text.clone()),
         }
     }
 
@@ -241,12 +269,12 @@ pub(super) fn node_of_timeout(name: &str) -> Option<&str> {
     name.strip_prefix(TIMEOUT)?.strip_prefix('_')
 }
 
-/// Returns the ID of a message as the file has it, the name of a signal, and its value.
+/// Returns the ID of a message as the file has it, the name of a signal, and its value as written.
 fn signal_value(part: Pair<'_, Rule>) -> Option<(u32, String, String)> {
     let mut inner = part.into_inner();
     let id = raw_id(&inner.next()?)?;
     let signal = inner.next()?.as_str().to_owned();
-    Some((id, signal, unquoted(inner.next()?.as_str())))
+    Some((id, signal, inner.next()?.as_str().to_owned()))
 }
 
 /// Returns a name that a statement could have, apart from its length.

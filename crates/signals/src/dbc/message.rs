@@ -158,7 +158,7 @@ impl DraftMessage {
         room.take_at(line, 1, 0)?;
         let of_signals = || self.signals.iter().map(|signal| signal.name.as_str());
         let signal_event = of_signals().find_map(|signal| {
-            let word = attributes.signal_word(raw, signal, "GenSigSendType")?;
+            let word = attributes.signal_send_type(raw, signal)?;
             sending::is_on_event(&word).then(|| (signal.to_owned(), plain(&word)))
         });
         let cycles = of_signals().flat_map(|signal| {
@@ -191,7 +191,7 @@ impl DraftMessage {
             fast: attributes.millis(raw, "GenMsgCycleTimeFast"),
             signal_cycle,
             delay: attributes.millis(raw, "GenMsgDelayTime"),
-            send_type: attributes.word(raw, "GenMsgSendType").map(|w| plain(&w)),
+            send_type: attributes.send_type(raw).map(|w| plain(&w)),
             signal_event,
             e2e: attributes.e2e(raw),
             comment: statements.comment_of(raw),

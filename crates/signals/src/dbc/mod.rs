@@ -25,7 +25,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use attributes::DbcAttributes;
+use attributes::{DbcAttributes, plain};
 use can_dbc_pest::{DbcParser, Pair, Parser as _, Rule};
 use message::DraftMessage;
 use pairs::without_pairs;
@@ -83,6 +83,8 @@ fn read_text(text: &str, room: &SignalRoom) -> Result<MessageDatabase, DatabaseE
     };
     let mut places = FilePlaces::new(&text);
     let mut all = FileStatements::default();
+    // IDs that are not whole numbers, as in `BO_ -1 …`.
+    let mut wrong_ids = BTreeSet::new();
     for statement in Statements::new(&text) {
         places.enter(&statement);
         match DbcParser::parse(Rule::file, statement.text) {
@@ -91,7 +93,21 @@ fn read_text(text: &str, room: &SignalRoom) -> Result<MessageDatabase, DatabaseE
                     all.add(part, &places);
                 }
             }
+            Err(_) if statement.has_word(&wrong_ids) => {}
             Err(error) => {
+                if let Some((id, name)) = statement.without_id() {
+                    wrong_ids.insert(id);
+                    let index = statement.text.find(id).unwrap_or_default();
+                    let (line, column) = places.at(index);
+                    let error = DatabaseError {
+                        line,
+                        column,
+                        problem: format!("{} is not a valid ID: it is no whole number", plain(id)),
+                    };
+                    let name = name.to_owned();
+                    all.impossible.push(ImpossibleMessage { name, error });
+                    continue;
+                }
                 let error = grammar_error(&error, &places, statement.text);
                 if !statement.can_be_passed_over() {
                     return Err(error);

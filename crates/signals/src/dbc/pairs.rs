@@ -24,7 +24,8 @@ pub(super) fn without_pairs(bytes: &[u8]) -> Option<String> {
             _ => out.push(if first.is_ascii() { *first } else { b'?' }),
         }
     }
-    let end = out.iter().rposition(|b| *b != END && *b != 0)?;
+    let is_rest = |b: &u8| matches!(*b, END | 0) || b.is_ascii_whitespace();
+    let end = out.iter().rposition(|b| !is_rest(b))?;
     out.truncate(end + 1);
     found.then(|| String::from_utf8(out).ok())?
 }

@@ -2,6 +2,7 @@
 //! statement is parsed alone. The memory and the time for a file are thereby proportional to its
 //! length, and a statement that the grammar does not know can be passed over.
 
+use alloc::collections::BTreeSet;
 use can_dbc_pest::{Pair, Rule};
 use core::cell::Cell;
 
@@ -75,7 +76,28 @@ pub(super) struct Statement<'a> {
     keyword: &'a str,
 }
 
-impl Statement<'_> {
+impl<'a> Statement<'a> {
+    /// Returns the ID and the name in a `BO_` whose ID is not a whole number.
+    pub(super) fn without_id(&self) -> Option<(&'a str, &'a str)> {
+        let mut words = self.text.split_ascii_whitespace();
+        words.next().filter(|word| *word == "BO_")?;
+        let is_part = |b: u8| b.is_ascii_hexdigit() || b"xX.+-".contains(&b);
+        let is_wrong = |id: &&str| !id.bytes().all(|b| b.is_ascii_digit());
+        let id = words
+            .next()
+            .filter(is_wrong)
+            .filter(|id| id.bytes().all(is_part))?;
+        let name = words.next()?.trim_end_matches(':');
+        let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        (id.bytes().any(|b| b.is_ascii_digit()) && name.bytes().all(fits)).then_some((id, name))
+    }
+
+    /// Returns whether one of its words is one of these.
+    pub(super) fn has_word(&self, words: &BTreeSet<&str>) -> bool {
+        let mut all = self.text.split_ascii_whitespace();
+        all.any(|word| words.contains(word))
+    }
+
     /// Returns whether it can be passed over. Only one on a single line can: a text whose end was
     /// not found contains other statements.
     pub(super) fn can_be_passed_over(&self) -> bool {

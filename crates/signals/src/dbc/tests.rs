@@ -399,3 +399,4 @@ fn a_parameter_group_has_frames_of_any_source() {
 mod limits;
 mod statements;
 mod values;
+mod variants;

@@ -114,18 +114,23 @@ impl DbcAttributes {
     }
 }
 
-/// Parses a time in ms, with or without its unit, above 0, and returns it as ns.
+/// Parses a time in ms, or with its unit (ms or s), above 0, and returns it as ns.
 fn millis(text: &str) -> Option<Nanos> {
     nanos(number(text)?, 1e6)
 }
 
-/// Returns whether a text is a time in ms, or stands for no time: 0, or without characters.
+/// Returns whether a text is a time, or stands for no time: 0, or without characters.
 fn is_time(text: &str) -> bool {
     text.trim().is_empty() || number(text) == Some(0.0) || millis(text).is_some()
 }
 
+/// Parses a number of ms, or one with its unit (ms or s), and returns it in ms.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim();
-    let text = text.strip_suffix("ms").map_or(text, str::trim_end);
-    text.parse().ok()
+    let units = [("ms", 1.0), ("s", 1e3), ("", 1.0)];
+    let mut matching = units
+        .iter()
+        .filter_map(|(unit, ms)| Some((text.strip_suffix(unit)?, *ms)));
+    let (number, ms) = matching.next()?;
+    Some(number.trim_end().parse::<f64>().ok()? * ms)
 }
