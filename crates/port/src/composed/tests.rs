@@ -289,7 +289,10 @@ fn mistakes_are_named() {
             "{lines}: {messages:?}"
         );
     }
-    for signals in ["Paged]\nsignals = { Page = 2, Text = 1 }", "Nested]\nsignals = { Book = 1, Page = 2, Line = 3 }"] {
+    for signals in [
+        "Paged]\nsignals = { Page = 2, Text = 1 }",
+        "Nested]\nsignals = { Book = 1, Page = 2, Line = 3 }",
+    ] {
         let (bound, messages) = read(&format!("database = 'dash'\n[make.{signals}\nevery = '1s'"));
         assert!(bound.is_some() && messages.is_empty(), "{messages:?}");
     }
