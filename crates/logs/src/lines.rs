@@ -48,7 +48,7 @@ const MOST_RETURNS: usize = 8;
 /// programs, `\r` alone; a file can have all of them. `Err`: the number of bytes before which
 /// there is none; `last`: nothing follows `text`.
 pub(crate) fn line_end(text: &[u8], last: bool) -> Result<(usize, usize), usize> {
-    let found = text.iter().position(|b| matches!(b, b'\n' | b'\r'));
+    let found = memchr::memchr2(b'\n', b'\r', text);
     let at = found.ok_or(text.len())?;
     let rest = text.get(at..).unwrap_or_default();
     let returns = rest.iter().take(MOST_RETURNS).take_while(|b| **b == b'\r');

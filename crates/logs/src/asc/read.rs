@@ -265,16 +265,19 @@ impl AscReader {
     /// Reads `123` or `123x` in the file's base; for a symbolic name, which can look like a hex
     /// number, the number after `ID =` at the end.
     fn id(&self, word: &LineWord<'_>, rest: LineWords<'_>) -> Result<CanId, LogFault> {
-        let mut behind = rest.skip_while(|word| !word.is("ID"));
-        // Programs write it in decimal, regardless of the base.
-        let at_end = behind.nth(2).and_then(|number| id_of(number.text, 10));
+        // Programs write it in decimal, regardless of the base. Most lines need no search.
+        let at_end = || {
+            let mut behind = rest.skip_while(|word| !word.is("ID"));
+            behind.nth(2).and_then(|number| id_of(number.text, 10))
+        };
         let is_letter = word.text.first().is_some_and(u8::is_ascii_alphabetic);
-        let differs =
-            |id: CanId| at_end.is_some_and(|end| end.number() != 0 && end.number() != id.number());
         let id = match id_of(word.text, self.base) {
-            Some(id) if is_letter && differs(id) => at_end,
-            None => at_end,
-            id => id,
+            Some(id) if is_letter => match at_end() {
+                Some(end) if end.number() != 0 && end.number() != id.number() => Some(end),
+                _ => Some(id),
+            },
+            Some(id) => Some(id),
+            None => at_end(),
         };
         id.ok_or(word.wrong(if self.base == 10 {
             "a decimal ID, with an x after an extended one, or a name and ID = at the end"
