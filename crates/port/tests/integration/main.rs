@@ -7,8 +7,6 @@ mod log_files;
 mod log_origin;
 mod log_sink;
 mod log_source;
-#[path = "../../../virtio/tests/machine/mod.rs"]
-mod machine;
 mod named_pipes;
 mod open;
 mod settings;

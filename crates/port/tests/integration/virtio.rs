@@ -1,7 +1,7 @@
 //! Ports of kind `virtio`, with machines in this process: every frame has one fate, in any order
 //! of events.
 
-use crate::machine::{BUFFERS, Machine, command_in, connect_while, wait};
+use crate::sharing::machine::{BUFFERS, Machine, command_in, connect_while, wait};
 use ::virtio::message::{MESSAGE_START, MESSAGE_STOP, MESSAGE_TX, RX, TX, feature};
 use engine::{LinkState, OutgoingFrame, TransmitRefusal};
 use frame::{CanId, Frame};
