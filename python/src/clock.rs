@@ -63,8 +63,8 @@ pub(crate) struct SharedWorld {
     moved: Condvar,
     /// The start of a world in real time; `None` for the time of a test.
     started: Option<Instant>,
-    /// Real time that the buses have left out since Python's log was told, ns.
-    unsaid: AtomicU64,
+    /// Real time that the buses have left out and that Python's log does not have yet, ns.
+    unreported: AtomicU64,
     /// The functions of Python that change frames of periodic tasks, with their stations.
     callbacks: Mutex<BTreeMap<usize, (usize, Py<PyAny>)>>,
 }
@@ -76,7 +76,7 @@ impl SharedWorld {
             world: Mutex::default(),
             moved: Condvar::new(),
             started: real.then(Instant::now),
-            unsaid: AtomicU64::new(0),
+            unreported: AtomicU64::new(0),
             callbacks: Mutex::default(),
         }
     }
@@ -135,16 +135,16 @@ impl SharedWorld {
             if world.run(Some(now), CATCH_UP_STEPS, |_| false) == RunEnd::Paused {
                 let rest = now.saturating_sub(world.now());
                 world.skip(rest);
-                self.unsaid.fetch_add(rest, Ordering::Relaxed);
+                self.unreported.fetch_add(rest, Ordering::Relaxed);
             }
             self.moved.notify_all();
         }
         world
     }
 
-    /// Tells Python's log of real time that the buses have left out.
-    pub(crate) fn say_skipped(&self, py: Python<'_>) {
-        let skipped = self.unsaid.swap(0, Ordering::Relaxed);
+    /// Reports to Python's log the real time that the buses have left out.
+    pub(crate) fn report_skipped(&self, py: Python<'_>) {
+        let skipped = self.unreported.swap(0, Ordering::Relaxed);
         if skipped == 0 {
             return;
         }
@@ -312,7 +312,7 @@ impl SharedWorld {
             self.moved.notify_all();
             result
         });
-        self.say_skipped(py);
+        self.report_skipped(py);
         result
     }
 }

@@ -91,7 +91,7 @@ impl BusStation {
     ) -> PyResult<Option<T>> {
         loop {
             let end = py.detach(&mut slice);
-            self.shared.say_skipped(py);
+            self.shared.report_skipped(py);
             match end {
                 SliceEnd::Done(result) => return Ok(Some(result)),
                 SliceEnd::TimedOut => return Ok(None),
@@ -339,11 +339,16 @@ impl BusStation {
 
     /// Closes the station: it hears and sends nothing more.
     fn close(&self, py: Python<'_>) {
-        if let Some(report) = self.shared.with(py, |world| world.report(self.station)) {
+        // In one step: another thread lets no time pass between the report and the end.
+        let report = self.shared.with(py, |world| {
+            let report = world.report(self.station);
+            world.detach(self.station);
+            report
+        });
+        if let Some(report) = report {
             // A second call has no report, and the first one's stays.
             let _ = self.closed.set(report);
         }
-        self.shared.with(py, |world| world.detach(self.station));
         drop(self.shared.take_callbacks(self.station));
     }
 }

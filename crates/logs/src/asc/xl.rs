@@ -111,7 +111,7 @@ fn xl_body(id: CanId, mut words: LineWords<'_>, frame: &mut FrameBuf) -> Result<
     };
     let byte = |number: u32| u8::try_from(number).map_err(|_| LogFault::Said("more than a byte"));
     let sdt = byte(hex("an SDT, two hex digits")?)?;
-    hex("SEC, 0 or 1")?;
+    let is_secure = hex("SEC, 0 or 1")?;
     let dlc = hex("a DLC of an XL frame, 0 to 7FF")?;
     let word = words.need(LENGTH)?;
     let len = word
@@ -135,6 +135,10 @@ fn xl_body(id: CanId, mut words: LineWords<'_>, frame: &mut FrameBuf) -> Result<
     let word = words.need("flags, with that of XL")?;
     let stated = word.number(16).filter(|stated| stated & XLF != 0);
     let stated = stated.ok_or(word.wrong("flags, with that of XL"))?;
+    // The bit has a column and a flag.
+    if is_secure != u32::from(stated & SEC != 0) {
+        return Err(word.wrong("flags with the SEC of its own column"));
+    }
     let of = |flag, bit| if stated & flag != 0 { bit } else { 0 };
     let bits = of(RRS, flags::XL_RRS) | of(SEC, flags::XL_SEC);
     frame.set_header(header.with_flags(bits));

@@ -61,13 +61,16 @@ fn asc_has_frames_of_all_kinds_in_lines_of_canxl() {
         assert_eq!(frames(text.as_bytes()), [frame], "{line}");
     }
     for bad in [
-        // The length is not that of the DLC; a byte is missing; the flags are missing, or not XL.
+        // The length is not that of the DLC; a byte is missing; the flags are missing, not XL, or
+        // contradict the column of SEC.
         "XLFF 1 2 42 e0 0 3 3 1 1f96 00 00000000 11 22 33 123123 00403000",
         "XLFF 1 2 42 e0 0 3 4 1 1f96 00 00000000 11 22 33",
         "XLFF 1 2 42 e0 0 0 1 1 1f96 00 00000000 11 123123",
         "XLFF 1 2 42 e0 0 0 1 1 1f96 00 00000000 11 123123 00003000",
         "XLFF 1 2 800 e0 0 0 1 1 1f96 00 00000000 11 123123 00403000",
         "XLFF 1 2 42x e0 0 0 1 1 1f96 00 00000000 11 123123 00403000",
+        "XLFF 1 2 42 e0 1 0 1 1 1f96 00 00000000 11 123123 00403000",
+        "XLFF 1 2 42 e0 0 0 1 1 1f96 00 00000000 11 123123 01403000",
         "XLFF",
     ] {
         let found = all(format!("{ASC}0.5 CANXL 2 Rx {bad}\n").as_bytes());

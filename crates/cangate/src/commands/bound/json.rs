@@ -2,7 +2,7 @@
 
 use super::delay::GatewayDelay;
 use super::timeouts::{TimeoutResult, TimeoutResults};
-use super::{AssessedBus, can_miss, id};
+use super::{AssessedBus, can_miss};
 use analysis::{LatencyBound, ReceptionDistance, SendOrder};
 use serde::Serialize;
 
@@ -214,7 +214,7 @@ fn bus(found: &AssessedBus<'_>) -> BusReport {
         messages: messages
             .enumerate()
             .map(|(i, (message, found_of_it))| MessageReport {
-                id: id(message),
+                id: message.id().to_string(),
                 name: message.name.clone(),
                 node: spec
                     .nodes

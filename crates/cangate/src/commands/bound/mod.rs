@@ -20,7 +20,7 @@ mod words;
 use crate::cli::bound::Bound;
 use crate::input::load_config;
 use analysis::set;
-use analysis::{Assessment, BusSpec, CompiledBus, LengthSearch, Message, NetworkFound};
+use analysis::{Assessment, BusSpec, CompiledBus, LengthSearch, NetworkFound};
 use config::SourceText;
 use console::Failure;
 use console::input::read_source;
@@ -226,7 +226,7 @@ fn by_bus<'s>(connected: &'s ConnectedSet, assessed: &'s NetworkFound) -> Vec<As
         let message = from.and_then(|bus| bus.messages.get(hop.from.message));
         let words = from
             .zip(message)
-            .map(|(bus, message)| format!("{} of bus {}, route {route}", id(message), bus.name));
+            .map(|(bus, message)| format!("{} of bus {}, route {route}", message.id(), bus.name));
         if let Some(via) = all
             .get_mut(hop.to.bus)
             .and_then(|found| found.via.get_mut(hop.to.message))
@@ -286,7 +286,7 @@ fn missed(all: &[AssessedBus<'_>]) -> Result<(), Failure> {
         let messages = found.spec.messages.iter().enumerate();
         messages
             .filter(|(i, _)| can_miss(found, *i))
-            .map(|(_, message)| label(message))
+            .map(|(_, message)| message.label())
     });
     let late: Vec<String> = late.collect();
     let full = all.iter().flat_map(|found| {
@@ -320,14 +320,4 @@ fn missed(all: &[AssessedBus<'_>]) -> Result<(), Failure> {
         status: MISSED,
         text,
     })
-}
-
-/// Returns a message's ID as candump prints it.
-fn id(message: &Message) -> String {
-    message.id().to_string()
-}
-
-/// Returns ID and name.
-fn label(message: &Message) -> String {
-    message.label()
 }

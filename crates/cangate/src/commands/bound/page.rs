@@ -1,5 +1,6 @@
 //! `cangate bound --report`: bounds, with the measurements next to them, as a page.
 
+use super::AssessedBus;
 use super::check::{self, CheckedLog};
 use super::delay::GatewayDelay;
 use super::margin::BoundMargin;
@@ -7,7 +8,6 @@ use super::routes::ConnectedSet;
 use super::table::{by_priority, filled};
 use super::timeouts::TimeoutResults;
 use super::words::micros;
-use super::{AssessedBus, id};
 use crate::cli::bound::Bound as Args;
 use analysis::{GatewayHop, MessageOrigins, MessagePlace, ReceptionDistance, SendOrder};
 use config::SourceText;
@@ -194,7 +194,7 @@ fn of_message(
     let hop = origins.hop_to(place);
     let checked = shown.checked.and_then(|c| c.seen.get(&(place.bus, n)));
     Some(bound::MessageData {
-        id: id(message),
+        id: message.id().to_string(),
         name: message.name.clone(),
         node: node.name.clone(),
         bits: of_it.bits.all(),

@@ -3,7 +3,6 @@
 use super::passing::{
     HopCondition, SourceTimeout, condition, keep_all, made_alone, source_timeouts,
 };
-use super::{id, label};
 use analysis::set::{MessageSet, ReceiverTimeout};
 use analysis::{
     BusSpec, FrameShape, GatewayHop, Message, MessagePlace, Network, NodeSpec, SendOrder,
@@ -252,7 +251,7 @@ fn add(
     if sent.shape.header().kind() == Kind::Fd && bus.rate.data().is_none() {
         all.notes.push(format!(
             "{} (route {route}): an FD frame, which bus {} does not carry",
-            label(message),
+            message.label(),
             bus.name
         ));
         return Ok(None);
@@ -273,9 +272,9 @@ fn add(
         return Err(Failure::input(format!(
             "route {route} sends {} to bus {} as {}, which {} sends there already: arbitration \
              cannot decide between them",
-            label(message),
+            message.label(),
             bus.name,
-            id(&new),
+            new.id(),
             bus.nodes
                 .get(same.node)
                 .map_or("another node", |n| n.name.as_str())

@@ -2,7 +2,7 @@
 
 use super::delay::GatewayDelay;
 use super::words::micros;
-use super::{AssessedBus, can_miss, label};
+use super::{AssessedBus, can_miss};
 use analysis::offset::{MOST_PHASES, OffsetUse};
 use analysis::{BufferRefill, LatencyBound, Message, QueueService, SendOrder};
 use console::columns::{WIDTH, fitted, width, wrapped};
@@ -158,7 +158,9 @@ fn messages(found: &AssessedBus<'_>) -> String {
     };
     let message = |i: usize| found.spec.messages.get(i);
     let of_it = |i: usize| found.assessment.messages.get(i);
-    let names = column("message", &|i| message(i).map_or_else(String::new, label));
+    let names = column("message", &|i| {
+        message(i).map_or_else(String::new, Message::label)
+    });
     let node = |i: usize| found.spec.nodes.get(message(i)?.node);
     let known = [
         column("node", &|i| {
@@ -288,7 +290,7 @@ pub(super) fn gateway(delay: &GatewayDelay, notes: &[String]) -> String {
 fn vias(text: &mut String, found: &AssessedBus<'_>) {
     for (message, via) in found.spec.messages.iter().zip(&found.via) {
         if let Some(via) = via {
-            let _ = writeln!(text, "{}: from {via}", label(message));
+            let _ = writeln!(text, "{}: from {via}", message.label());
         }
     }
 }
@@ -300,7 +302,7 @@ fn no_bounds(text: &mut String, found: &AssessedBus<'_>) {
             let _ = writeln!(
                 text,
                 "No bound for {}: {}",
-                label(message),
+                message.label(),
                 why.describe(Some(found.spec))
             );
         }

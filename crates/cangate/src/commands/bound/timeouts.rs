@@ -3,7 +3,7 @@
 use super::passing::{HopCondition, SourceTimeout};
 use super::routes::ConnectedSet;
 use super::words::micros;
-use super::{MISSED, NAMED, id};
+use super::{MISSED, NAMED};
 use analysis::{Message, MessageOrigins, MessagePlace, NetworkFound, ReceptionDistance};
 use config::SourceText;
 use console::Failure;
@@ -93,7 +93,7 @@ pub(super) fn find(
                 false => "the message is of another bus; --gateway FILE follows it",
             };
             results.all.push(TimeoutResult {
-                id: id(message),
+                id: message.id().to_string(),
                 name: message.name.clone(),
                 node: timeout.node.clone(),
                 bus: bus_name(connected, timeout.bus),
@@ -246,7 +246,7 @@ fn result(
         let from = connected.network.hops.get(hop)?.from;
         let sent = message(connected, from)?;
         let bus = bus_name(connected, from.bus);
-        Some(format!("{} of bus {bus}, route {}", id(sent), route(hop)))
+        Some(format!("{} of bus {bus}, route {}", sent.id(), route(hop)))
     });
     let words = words.collect();
     let on_way = hops.iter().filter_map(|&hop| {
@@ -282,7 +282,7 @@ fn result(
         }
     };
     Some(TimeoutResult {
-        id: id(received),
+        id: received.id().to_string(),
         name: received.name.clone(),
         node: timeout.node,
         bus: bus_name(connected, timeout.place.bus),

@@ -1,11 +1,11 @@
 //! `cangate bound --witness`: a demonstration of the worst case.
 
+use super::AssessedBus;
 use super::routes::ConnectedSet;
 use super::words::micros;
-use super::{AssessedBus, id, label};
 use analysis::{
-    LatencyBound, LengthSearch, MessagePlace, NetworkFound, ReleaseOutcome, critical_instant,
-    replay, search,
+    LatencyBound, LengthSearch, Message, MessagePlace, NetworkFound, ReleaseOutcome,
+    critical_instant, replay, search,
 };
 use console::Failure;
 use frame::text::LogLine;
@@ -77,7 +77,7 @@ pub(super) fn run(
         .spec
         .messages
         .get(message)
-        .map_or_else(String::new, label);
+        .map_or_else(String::new, Message::label);
     let names = |bus: usize| all.get(bus).map_or("", |found| found.spec.name.as_str());
     writeln!(
         stdout,
@@ -205,7 +205,7 @@ fn find(all: &[AssessedBus<'_>], wanted: &str) -> Result<(usize, usize), Failure
     let mut fits: Vec<(usize, usize)> = Vec::new();
     for (place, found) in all.iter().enumerate() {
         let messages = found.spec.messages.iter().enumerate();
-        let same = messages.filter(|(_, m)| id(m).eq_ignore_ascii_case(number));
+        let same = messages.filter(|(_, m)| m.id().to_string().eq_ignore_ascii_case(number));
         if bus.is_none_or(|bus| found.spec.name == bus) {
             fits.extend(same.map(|(i, _)| (place, i)));
         }
