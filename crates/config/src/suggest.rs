@@ -4,9 +4,14 @@
 /// `-` and `_`, and lower and upper case, count as the same.
 #[must_use]
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    // The rest is compiled once, and not for each type of iterator.
+    nearest_of(word, &candidates.into_iter().collect::<Vec<_>>())
+}
+
+fn nearest_of<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     let word = plain(word);
     let mut best: Option<(&str, f64)> = None;
-    for candidate in candidates {
+    for &candidate in candidates {
         let other = plain(candidate);
         let likeness = if word == other {
             1.0
@@ -24,15 +29,15 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 
 /// Returns a hint: the name that may have been meant, or the names that there are.
 #[must_use]
-pub fn did_you_mean<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str> + Clone,
-) -> String {
-    if let Some(best) = nearest(word, candidates.clone()) {
+pub fn did_you_mean<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> String {
+    hint_for(word, &candidates.into_iter().collect::<Vec<_>>())
+}
+
+fn hint_for(word: &str, all: &[&str]) -> String {
+    if let Some(best) = nearest_of(word, all) {
         return format!("did you mean `{best}`?");
     }
     const SHOWN: usize = 24;
-    let all: Vec<_> = candidates.into_iter().collect();
     let mut text = String::from("there is ");
     for (i, candidate) in all.iter().take(SHOWN).enumerate() {
         if i > 0 {

@@ -8,19 +8,21 @@
 //!
 //! On other targets it is an ordinary program, which does the same.
 #![cfg_attr(target_os = "none", no_std, no_main)]
-#![allow(
-    clippy::duplicate_mod,
-    reason = "each file of scenarios is a test program of its own, with the ports in memory"
-)]
+
+extern crate alloc;
 
 #[cfg(target_os = "none")]
 mod freestanding;
 
-#[path = "../tests/changes.rs"]
+#[macro_use]
+#[path = "../tests/integration/common/mod.rs"]
+mod common;
+
+#[path = "../tests/integration/changes.rs"]
 mod changes;
-#[path = "../tests/engine.rs"]
+#[path = "../tests/integration/fates.rs"]
 mod fates;
-#[path = "../tests/wrapped.rs"]
+#[path = "../tests/integration/wrapped.rs"]
 mod wrapped;
 
 /// Runs all scenarios; `say` gets the name of each before it runs. Returns their number. A scenario

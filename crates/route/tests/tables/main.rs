@@ -1,4 +1,4 @@
-//! Tables against the reference, limits, circles and cangw.
+//! Tables against the reference, overlaps, protection, limits, circles and cangw.
 //!
 //! One program, because each is compiled and linked with all libraries.
 #![allow(
@@ -15,4 +15,6 @@ mod compile;
 mod interest;
 mod limits;
 mod matching;
+mod overlap;
+mod protection;
 mod signals;

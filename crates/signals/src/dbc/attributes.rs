@@ -15,6 +15,9 @@ use can_dbc_pest::{Pair, Rule};
 /// lost. Some tools write one attribute of the signal for each node, with the node's name behind.
 pub(super) const TIMEOUT: &str = "GenSigTimeoutTime";
 
+/// The attribute with the name of a node that is too long for a statement.
+const LONG_NODE: &str = "SystemNodeLongSymbol";
+
 /// The attributes of end-to-end protection.
 const E2E: [&str; 5] = [
     "E2EProfile",
@@ -54,8 +57,9 @@ pub(super) struct DbcAttributes {
     pub(super) defaults: BTreeMap<String, Value>,
     pub(super) of_messages: BTreeMap<(u32, String), Value>,
     pub(super) of_signals: BTreeMap<(u32, String), BTreeMap<String, Value>>,
-    of_nodes: BTreeMap<(String, String), String>,
-    of_file: BTreeMap<String, String>,
+    /// [`LONG_NODE`] of nodes.
+    long_nodes: BTreeMap<String, Value>,
+    of_file: BTreeMap<String, Value>,
     /// [`TIMEOUT`] of receivers of a signal.
     pub(super) timeouts: BTreeMap<(u32, String), Vec<NodeTimeout>>,
     /// The line of the first attribute of end-to-end protection of a message.
@@ -88,7 +92,7 @@ impl DbcAttributes {
                     self.defaults.insert(name.clone(), value_of(&part));
                 }
                 (Rule::attr_value, Rule::number | Rule::quoted_str) => {
-                    self.of_file.insert(name.clone(), unquoted(part.as_str()));
+                    self.of_file.insert(name.clone(), value_of(&part));
                 }
                 (Rule::attr_value, Rule::msg_var_val) => {
                     let mut inner = part.into_inner();
@@ -113,11 +117,11 @@ impl DbcAttributes {
                         of_message.insert(signal, value());
                     }
                 }
-                (Rule::attr_value, Rule::node_var_val) => {
+                (Rule::attr_value, Rule::node_var_val) if name == LONG_NODE => {
                     let mut inner = part.into_inner();
                     if let (Some(node), Some(value)) = (inner.next(), inner.next()) {
-                        let key = (node.as_str().to_owned(), name.clone());
-                        self.of_nodes.insert(key, unquoted(value.as_str()));
+                        let node = node.as_str().to_owned();
+                        self.long_nodes.insert(node, value_of(&value));
                     }
                 }
                 _ => {}
@@ -245,15 +249,14 @@ impl DbcAttributes {
 
     /// Returns the same for a node.
     pub(super) fn long_node(&self, node: &str) -> Option<String> {
-        let key = (node.to_owned(), "SystemNodeLongSymbol".to_owned());
-        identifier(self.of_nodes.get(&key)?)
+        identifier(&self.long_nodes.get(node)?.text)
     }
 
     /// Returns an attribute of the file.
     pub(super) fn text(&self, name: &str) -> Option<String> {
-        let default = || self.defaults.get(name).map(|value| &value.text);
-        let value = self.of_file.get(name).or_else(default);
-        value.cloned().filter(|text| !text.is_empty())
+        let value = self.of_file.get(name).or_else(|| self.defaults.get(name));
+        let text = value.map(|value| value.text.clone());
+        text.filter(|text| !text.is_empty())
     }
 
     /// Returns an integer attribute of the file.

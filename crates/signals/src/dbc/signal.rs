@@ -38,18 +38,24 @@ pub(super) struct DraftSignal {
 /// The ID of a message as the file has it, and the name of a signal.
 type SignalKey = (u32, String);
 
-/// Statements about signals that are apart from their messages. A statement replaces one before it
-/// about the same signal.
+/// The statements about one signal that are apart from its message. A statement replaces one before
+/// it of the same keyword.
+#[derive(Default)]
+struct SignalAdditions {
+    /// `SIG_VALTYPE_` makes the signal a floating-point number.
+    is_float: bool,
+    value_names: Vec<ValueName>,
+    switch: Option<SwitchStatement>,
+    comment: String,
+    /// The line and the keyword of the first statement other than a comment.
+    place: Option<(usize, &'static str)>,
+}
+
+/// The statements about signals, and comments of messages.
 #[derive(Default)]
 pub(super) struct SignalStatements {
-    /// Signals that `SIG_VALTYPE_` makes floating-point numbers.
-    floats: BTreeMap<SignalKey, ()>,
-    value_names: BTreeMap<SignalKey, Vec<ValueName>>,
-    switches: BTreeMap<SignalKey, SwitchStatement>,
-    comments: BTreeMap<SignalKey, String>,
+    of_signals: BTreeMap<SignalKey, SignalAdditions>,
     message_comments: BTreeMap<u32, String>,
-    /// Each signal of such a statement other than a comment, with the line and the keyword.
-    places: BTreeMap<SignalKey, (usize, &'static str)>,
 }
 
 impl SignalStatements {
@@ -75,24 +81,21 @@ impl SignalStatements {
             Rule::value_table_def => "VAL_",
             _ => "SG_MUL_VAL_",
         };
-        self.places.entry(key.clone()).or_insert((line, keyword));
+        let additions = self.of_signals.entry(key).or_default();
+        additions.place.get_or_insert((line, keyword));
         match rule {
             Rule::signal_value_type => {
                 let is_float = |part: Pair<'_, Rule>| part.as_rule() != Rule::sig_val_integer;
-                if parts.next().is_some_and(is_float) {
-                    self.floats.insert(key, ());
-                }
+                additions.is_float |= parts.next().is_some_and(is_float);
             }
             Rule::value_table_def => {
-                self.value_names
-                    .insert(key, parts.filter_map(value_name).collect());
+                additions.value_names = parts.filter_map(value_name).collect();
             }
             _ => {
                 let Some(switch) = parts.next() else { return };
                 let switch = switch.as_str().to_owned();
                 let values = parts.filter_map(value_range).collect();
-                self.switches
-                    .insert(key, SwitchStatement { switch, values });
+                additions.switch = Some(SwitchStatement { switch, values });
             }
         }
     }
@@ -112,7 +115,7 @@ impl SignalStatements {
         match (parts.next(), parts.next()) {
             (Some(signal), Some(comment)) => {
                 let key = (id, signal.as_str().to_owned());
-                self.comments.insert(key, comment_text(&comment));
+                self.of_signals.entry(key).or_default().comment = comment_text(&comment);
             }
             (Some(comment), None) => {
                 self.message_comments.insert(id, comment_text(&comment));
@@ -134,10 +137,13 @@ impl SignalStatements {
         left_out: &BTreeSet<u32>,
         warnings: &mut Vec<DatabaseWarning>,
     ) {
-        for ((raw, name), (line, keyword)) in &self.places {
+        for ((raw, name), additions) in &self.of_signals {
+            let Some((line, keyword)) = additions.place else {
+                continue;
+            };
             if !known.contains(&(*raw, name)) && !left_out.contains(raw) {
                 warnings.push(DatabaseWarning {
-                    line: *line,
+                    line,
                     problem: format!(
                         "{keyword} of a signal that is not in the file: {} of message {raw}",
                         shown(name)
@@ -174,7 +180,7 @@ impl DraftSignal {
         places: &FilePlaces<'_>,
         warnings: &mut Vec<DatabaseWarning>,
     ) -> Option<Self> {
-        let mut parts = BTreeMap::new();
+        let mut parts = Vec::new();
         let mut receivers = Vec::new();
         // The statement begins with the line break before it: its name is on its line.
         let mut line = 0;
@@ -189,11 +195,14 @@ impl DraftSignal {
                     if rule == Rule::signal_name {
                         line = places.line(&part);
                     }
-                    parts.insert(rule, part.as_str());
+                    parts.push((rule, part.as_str()));
                 }
             }
         }
-        let text = |rule| parts.get(&rule).copied().unwrap_or_default();
+        // A rule occurs once in a statement, and a statement has some ten of them.
+        let find = |rule| parts.iter().find(|(one, _)| *one == rule);
+        let part_of = |rule| find(rule).map(|(_, text)| *text);
+        let text = |rule| part_of(rule).unwrap_or_default();
         let name = text(Rule::signal_name).to_owned();
         let mut warn = |problem: String| {
             warnings.push(DatabaseWarning {
@@ -201,12 +210,12 @@ impl DraftSignal {
                 problem: format!("signal {} of {}: {problem}", shown(&name), shown(message)),
             });
         };
-        let order = match parts.contains_key(&Rule::little_endian) {
-            true => ByteOrder::Intel,
-            false => ByteOrder::Motorola,
+        let order = match part_of(Rule::little_endian) {
+            Some(_) => ByteOrder::Intel,
+            None => ByteOrder::Motorola,
         };
         // Without a size, it is one bit.
-        let size = parts.get(&Rule::signal_size).copied().unwrap_or("1");
+        let size = part_of(Rule::signal_size).unwrap_or("1");
         let (Ok(start), Ok(bits)) = (text(Rule::start_bit).parse(), size.parse::<u32>()) else {
             let (place, size) = (shown(text(Rule::start_bit)), shown(size));
             warn(format!(
@@ -242,7 +251,7 @@ impl DraftSignal {
             indicator: text(Rule::multiplexer_indicator).to_owned(),
             layout,
             field,
-            is_signed: parts.contains_key(&Rule::signed_type),
+            is_signed: part_of(Rule::signed_type).is_some(),
             factor,
             offset,
             range: (end(Rule::minimum), end(Rule::maximum)),
@@ -284,7 +293,8 @@ pub(super) fn resolve(
             indicator: &draft.indicator,
         })
         .collect();
-    let statement_of = |name: &str| statements.switches.get(&(raw, name.to_owned())).cloned();
+    let additions_of = |name: &str| statements.of_signals.get(&(raw, name.to_owned()));
+    let statement_of = |name: &str| additions_of(name)?.switch.clone();
     let mut switches = find_switches(&names, statement_of);
     for (index, problem) in without_root(&names, &switches) {
         warn(&drafts[index], format!("{problem}; it is left out"));
@@ -303,7 +313,7 @@ pub(super) fn resolve(
     let kept = kept.filter_map(|(draft, switch)| Some((draft, switch.ok()?)));
     let mut signals = Vec::new();
     for (draft, switch) in kept {
-        let key = (raw, draft.name.clone());
+        let additions = additions_of(&draft.name);
         let presence = match switch {
             None => SignalPresence::Always,
             Some(SwitchStatement { switch, values }) => SignalPresence::Switched {
@@ -311,7 +321,7 @@ pub(super) fn resolve(
                 values,
             },
         };
-        let is_float = statements.floats.contains_key(&key);
+        let is_float = additions.is_some_and(|one| one.is_float);
         let kind = match (is_float, draft.layout.bits) {
             (true, 32) => SignalKind::Float32,
             (true, 64) => SignalKind::Float64,
@@ -336,7 +346,7 @@ pub(super) fn resolve(
             line: draft.line,
             substitutes: attributes.substitutes(raw, &draft.name),
             timeouts,
-            comment: statements.comments.get(&key).cloned().unwrap_or_default(),
+            comment: additions.map_or_else(String::new, |one| one.comment.clone()),
             name: attributes
                 .long_signal(raw, &draft.name)
                 .unwrap_or(draft.name),
@@ -349,11 +359,7 @@ pub(super) fn resolve(
             unit: draft.unit,
             receivers,
             presence,
-            value_names: statements
-                .value_names
-                .get(&key)
-                .cloned()
-                .unwrap_or_default(),
+            value_names: additions.map_or_else(Vec::new, |one| one.value_names.clone()),
         };
         let of_timeouts = signal.timeouts.iter();
         let of_timeouts = of_timeouts.map(|one| one.node.as_deref().map_or(0, node_bytes));

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use frame::CanId;
 
-/// A file with each kind of element. `tests/cantools` compares it with cantools.
+/// A file with each kind of element. `tests/integration/cantools` compares it with cantools.
 const FILE: &str = include_str!("../../tests/databases/small.kcd");
 
 fn warnings(database: &MessageDatabase) -> Vec<String> {

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use frame::CanId;
 
-/// A file with each kind of statement. `tests/cantools` compares it with cantools.
+/// A file with each kind of statement. `tests/integration/cantools` compares it with cantools.
 const FILE: &str = include_str!("../../tests/databases/body.sym");
 
 #[test]

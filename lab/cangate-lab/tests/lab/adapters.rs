@@ -30,7 +30,7 @@ fn an_adapter_without_restart_starts(kernel: &str) {
     };
     let text = printed(
         &format!(
-            "--fast --bench vcan --kernel {kernel} --timeout 200 --file {}",
+            "--fast --bench vcan --kernel {kernel} --file {}",
             adapter.display()
         ),
         "slcan.sh",

@@ -164,14 +164,14 @@ impl TopApp {
     pub(super) fn ports(&self) -> Vec<&PortRate> {
         let all = self.rates.iter().flat_map(|rates| &rates.ports);
         let mut all: Vec<_> = all.filter(|row| self.passes(&row.name)).collect();
-        match self.sort {
-            SortColumn::File => {}
-            SortColumn::Name => all.sort_by(|a, b| a.name.cmp(&b.name)),
-            SortColumn::In => all.sort_by(|a, b| highest(a.received, b.received)),
-            SortColumn::Out => all.sort_by(|a, b| highest(a.sent, b.sent)),
-            SortColumn::Errors => all.sort_by(|a, b| highest(a.errors, b.errors)),
-            SortColumn::Lost => all.sort_by(|a, b| highest(a.lost, b.lost)),
-        }
+        all.sort_by(|a, b| match self.sort {
+            SortColumn::File => Ordering::Equal,
+            SortColumn::Name => a.name.cmp(&b.name),
+            SortColumn::In => highest(a.received, b.received),
+            SortColumn::Out => highest(a.sent, b.sent),
+            SortColumn::Errors => highest(a.errors, b.errors),
+            SortColumn::Lost => highest(a.lost, b.lost),
+        });
         if self.reverse {
             all.reverse();
         }
@@ -183,14 +183,14 @@ impl TopApp {
         let all = self.rates.iter().flat_map(|rates| &rates.routes);
         let passes = |row: &&RouteRate| self.passes(&row.name) || self.passes(&row.messages);
         let mut all: Vec<_> = all.filter(passes).collect();
-        match self.sort {
-            SortColumn::File => {}
-            SortColumn::Name => all.sort_by(|a, b| a.name.cmp(&b.name)),
-            SortColumn::In => all.sort_by(|a, b| highest(a.taken, b.taken)),
-            SortColumn::Out => all.sort_by(|a, b| highest(a.sent, b.sent)),
-            SortColumn::Errors => all.sort_by(|a, b| highest(a.stopped, b.stopped)),
-            SortColumn::Lost => all.sort_by(|a, b| highest(a.lost, b.lost)),
-        }
+        all.sort_by(|a, b| match self.sort {
+            SortColumn::File => Ordering::Equal,
+            SortColumn::Name => a.name.cmp(&b.name),
+            SortColumn::In => highest(a.taken, b.taken),
+            SortColumn::Out => highest(a.sent, b.sent),
+            SortColumn::Errors => highest(a.stopped, b.stopped),
+            SortColumn::Lost => highest(a.lost, b.lost),
+        });
         if self.reverse {
             all.reverse();
         }

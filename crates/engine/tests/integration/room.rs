@@ -1,11 +1,6 @@
 //! Ports whose frames can wait: no frame is refused, however slow the destinations are.
-#![allow(clippy::unwrap_used)]
 
-#[macro_use]
-#[allow(unused_macros)]
-mod common;
-
-use common::{Handle, all, memory_halves, memory_port, route};
+use crate::common::{Handle, all, memory_halves, memory_port, route};
 use engine::wrap::{QueueOrder, QueueRules, QueuedTransmitter, WhenFull};
 use engine::{Engine, Fate, NamedPort, NullTransmitter, Receive, Transmit};
 use proptest::prelude::*;

@@ -1,10 +1,6 @@
 //! Programs read the counters as JSON: its keys and their order stay as they are.
-#![allow(clippy::unwrap_used)]
 
-#[allow(unused_macros)]
-mod common;
-
-use common::{all, engine, route};
+use crate::common::{all, engine, route};
 use engine::{CounterSnapshot, Fate, Fates, RouteCount, Stops};
 use route::{Action, OffsetId, RateLimit, StopReason};
 

@@ -1,11 +1,6 @@
-//! Halves around halves, in an engine that holds them without a box. Scenarios as in `engine.rs`.
-#![allow(clippy::unwrap_used, unused_attributes)]
+//! Halves around halves, in an engine that holds them without a box. Scenarios as in `fates.rs`.
 
-extern crate alloc;
-
-#[macro_use]
-mod common;
-
+use crate::common::{Handle, MemoryRx, MemoryTx, all, memory_halves, numbered, route};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::rc::Rc;
@@ -13,7 +8,6 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use common::{Handle, MemoryRx, MemoryTx, all, memory_halves, numbered, route};
 use core::cell::RefCell;
 use engine::wrap::{FaultChances, FaultyHalf, HalfTap, TappedHalf};
 use engine::{

@@ -1,7 +1,5 @@
 //! Comparisons, constants and copies with the largest numbers that a text can have: each one has a
 //! result, or is refused.
-#![cfg(feature = "dbc")]
-#![allow(missing_docs, clippy::unwrap_used)]
 
 use signals::*;
 

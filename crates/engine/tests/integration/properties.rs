@@ -1,12 +1,7 @@
 //! For any routes, frames and behaviour of ports: every sum adds up after every step, no counter
 //! ever decreases, and the fates are those of a slow reference count.
-#![allow(clippy::unwrap_used)]
 
-#[macro_use]
-#[allow(unused_macros)]
-mod common;
-
-use common::{Handle, memory_port};
+use crate::common::{Handle, memory_port};
 use engine::wrap::{FaultChances, FaultyHalf};
 use engine::{CounterSnapshot, Engine, Fate, LayoutChange, NamedPort, PortChange};
 use frame::{CanId, Frame};
@@ -290,7 +285,7 @@ fn check(before: &CounterSnapshot, engine: &Engine) -> Result<CounterSnapshot, T
 }
 
 fn start(routes: &Routes) -> (Engine, Vec<Handle>) {
-    common::engine(usize::from(PORTS), routes)
+    crate::common::engine(usize::from(PORTS), routes)
 }
 
 /// Probabilities of faults on receiving and on sending; half of the ports have none.
@@ -474,7 +469,7 @@ proptest! {
 /// The check is effective: a change of any single number by one is detected.
 #[test]
 fn a_single_wrong_number_is_an_imbalance() {
-    let routes = common::all(vec![common::route("r", &[0], &[1, 2])]);
+    let routes = crate::common::all(vec![crate::common::route("r", &[0], &[1, 2])]);
     let (mut engine, handles) = start(&routes);
     handles[0].feed(0..10);
     handles[1].inside().queue = 4;

@@ -3,19 +3,13 @@
 //! Each scenario is a test here. `without_os/main.rs` has this file as a module and runs the same
 //! scenarios as a program, also where there is no operating system: so only `core`, `alloc` and
 //! the crates under test are used.
-#![allow(clippy::unwrap_used, unused_attributes)]
 
-extern crate alloc;
-
-#[macro_use]
-mod common;
-
+use crate::common::{all, engine, memory_port, route};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use common::{all, engine, memory_port, route};
 use engine::{Engine, EngineError, Fate, LinkState, PortEvent, PortState};
 use frame::{CanId, Frame};
 use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, RoutingTable, StopReason};

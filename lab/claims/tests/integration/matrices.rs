@@ -1,7 +1,5 @@
 //! The matrices of the repository.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use claims::{ClaimKind, Extent};
 use config::SourceText;
 use experiment::matrix::{self, ExperimentMatrix};

@@ -1,6 +1,6 @@
 //! The comparison of a file with its description.
 
-use crate::describe::{self, Fields, MESSAGE, SIGNAL};
+use super::describe::{self, Fields, MESSAGE, SIGNAL};
 use signals::{
     ByteOrder, DatabaseWarning, MessageDefinition, RawValue, ReadError, SignalDefinition,
 };

@@ -5,14 +5,12 @@
 //! The files are those of this repository, files that cantools itself writes, and those of a
 //! folder that the environment variable `CANGATE_DATABASES` names.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod describe;
 mod differences;
 mod files;
 
-use differences::Differences;
-use files::{Folder, python};
+use self::differences::Differences;
+use self::files::{Folder, python};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

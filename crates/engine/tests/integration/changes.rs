@@ -1,17 +1,11 @@
-//! The change from one routing table and set of ports to the next. Scenarios as in `engine.rs`.
-#![allow(clippy::unwrap_used, unused_attributes)]
+//! The change from one routing table and set of ports to the next. Scenarios as in `fates.rs`.
 
-extern crate alloc;
-
-#[macro_use]
-mod common;
-
+use crate::common::{all, engine, memory_port, reopen, route};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use common::{all, engine, memory_port, reopen, route};
 use engine::{Engine, InterestIds, LayoutChange, PortChange};
 use route::{PortId, RoutingTable};
 

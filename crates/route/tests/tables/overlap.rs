@@ -1,9 +1,7 @@
 //! Overlaps of routes are compared with the routing table's decisions about random frames.
 
-mod common;
-
+use crate::common::*;
 use cangate_route::*;
-use common::*;
 use std::collections::HashSet;
 
 /// Returns the routes that took a frame.

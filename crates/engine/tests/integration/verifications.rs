@@ -1,10 +1,6 @@
 //! Results of end-to-end checks: counted for each route that checks, also over reloads.
-#![allow(clippy::unwrap_used)]
 
-#[allow(unused_macros)]
-mod common;
-
-use common::{all, engine, route};
+use crate::common::{all, engine, route};
 use e2e::{MakeName, ReceptionKind, SumCommon};
 use engine::{Engine, LayoutChange, PortChange};
 use frame::CanId;

@@ -1,6 +1,4 @@
 //! Comparisons, constants and copies of signals against a slow reference with integers of any size.
-#![cfg(feature = "dbc")]
-#![allow(missing_docs, clippy::unwrap_used)]
 
 use num_bigint::BigInt;
 use signals::*;
