@@ -187,6 +187,7 @@ fn port_columns() -> impl Iterator<Item = Column> {
         .map(|all| all.iter().filter(|counter| !counter.is_outcome()));
     let after = offered.chain(PortCount::outcomes()).chain(tx);
     let received = column(&PortCount::RECEIVED).into_iter();
+    let after = after.chain([&PortCount::INJECTED]);
     let after = after.chain(RxCounters::DEFINITIONS).filter_map(column);
     received.chain([routed]).chain(after)
 }

@@ -5,14 +5,27 @@
 mod cli;
 mod commands;
 mod counters;
-#[cfg(any(all(feature = "bound", feature = "dbc"), feature = "decode"))]
+#[cfg(any(
+    all(feature = "bound", feature = "dbc"),
+    feature = "decode",
+    feature = "send",
+    feature = "watch"
+))]
 mod database;
 mod input;
 mod kinds;
 mod log;
+#[cfg(any(feature = "ping", feature = "send", feature = "watch"))]
+mod opening;
 mod rates;
 #[cfg(feature = "ping")]
 mod round_trips;
+#[cfg(feature = "send")]
+mod sending;
+#[cfg(any(feature = "send", feature = "watch"))]
+mod stop_signal;
+#[cfg(feature = "watch")]
+mod watching;
 
 use clap::Parser;
 use std::process::ExitCode;

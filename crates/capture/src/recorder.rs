@@ -118,10 +118,17 @@ impl FileRecorder {
             .format
             .writer(output.options)
             .map_err(|error| FileError::new(&output.path, io::Error::other(error)))?;
+        // A program that reads a stream gets each chunk at once. Less frequent writes would save
+        // system calls only for files, and packed bytes need enough input to be small.
+        let at_once = output.is_stream() && output.packing == Packing::None;
+        let flush_every = match at_once {
+            true => 0,
+            false => output.format.flush_every().as_nanos() as u64,
+        };
         let mut recorder = Self {
             format,
             packing: output.packing,
-            flush_every: output.format.flush_every().as_nanos() as u64,
+            flush_every,
             rotate,
             names: KnownNames::new(names.clone()),
             decoder: FrameDecoder::new(output.databases().clone()),

@@ -157,7 +157,11 @@ pub struct PortCount {
     pub rx: RxCounters,
     /// Copies that were offered to it as a destination.
     pub copies: CopyCounters,
-    /// The fates of the copies that it accepted.
+    /// Frames that it took from clients of the gateway. They are among those that it took, and are
+    /// no copies.
+    #[serde(default, skip_serializing_if = "crate::definition::is_zero")]
+    pub injected: u64,
+    /// The fates of the copies that it accepted, and of the frames that it took from clients.
     pub tx: TxCounters,
 }
 
@@ -170,12 +174,24 @@ impl PortCount {
             port.received
         });
 
+    /// The definition of the frames that it took from clients.
+    pub const INJECTED: CounterDefinition = CounterDefinition::new(Other, "")
+        .column("injected")
+        .metric("cangate_port_injected_frames")
+        .at(
+            "injected",
+            "Frames that the port took from clients (`cangate send --to`). They are among those that it took, and no route \
+             offered them.",
+            |port| port.injected,
+        );
+
     /// Returns the definitions of all counters of a port: of the frames received, of the copies
-    /// offered, of the transmitting half, of the receiving half.
+    /// offered, of the frames of clients, of the transmitting half, of the receiving half.
     pub fn definitions() -> impl Iterator<Item = &'static CounterDefinition> {
         let copies = CopyCounters::DEFINITIONS;
         let halves = [TxCounters::DEFINITIONS, RxCounters::DEFINITIONS];
-        let rest = copies.iter().chain(halves.into_iter().flatten());
+        let offered = copies.iter().chain([&Self::INJECTED]);
+        let rest = offered.chain(halves.into_iter().flatten());
         core::iter::once(&Self::RECEIVED).chain(rest)
     }
 
@@ -197,6 +213,7 @@ impl PortCount {
         self.fates.add(&other.fates);
         self.rx.add(&other.rx);
         self.copies.add(&other.copies);
+        self.injected += other.injected;
         self.tx.add(&other.tx);
     }
 }

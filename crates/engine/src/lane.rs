@@ -63,6 +63,8 @@ pub(crate) struct CountedTransmitter<T> {
     /// Frames that waited after its last flush.
     pub(crate) held: usize,
     pub(crate) copies: CopyCounters,
+    /// [`PortCount::injected`].
+    pub(crate) injected: u64,
     pub(crate) failure: Option<Arc<str>>,
     /// The failure was reported as an event.
     pub(crate) announced: bool,
@@ -109,6 +111,7 @@ impl<R: Receive, T: Transmit> PortHalves<R, T> {
                 touched: false,
                 held: 0,
                 copies: CopyCounters::default(),
+                injected: 0,
                 failure: None,
                 announced: false,
                 retry_at: None,
@@ -201,6 +204,7 @@ pub(crate) fn count_port<R: Receive, T: Transmit>(
         fates: rx.fates,
         rx: rx.half.counters().minus(&rx.base),
         copies: tx.copies,
+        injected: tx.injected,
         tx: tx.counters(),
     };
     count.add(&tx.past);

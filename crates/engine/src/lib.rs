@@ -135,6 +135,7 @@ extern crate std;
 mod apply;
 mod batch;
 mod change;
+mod client;
 mod counters;
 mod definition;
 mod engine;

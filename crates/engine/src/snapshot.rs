@@ -164,7 +164,7 @@ impl CounterSnapshot {
     ///
     /// * A port: the frames that it handed over, as counted on arrival, equal the port's own
     ///   report, and the sum of the fates. Copies offered equal copies answered; copies accepted
-    ///   equal those that the port reports to have taken, and these, with the second frames of
+    ///   and frames injected equal those that the port reports to have taken, and these, with the second frames of
     ///   those that it duplicated on purpose, equal the sum of their outcomes.
     /// * A route: frames taken equal frames forwarded or ended there; copies offered equal copies
     ///   answered.
@@ -192,8 +192,8 @@ impl CounterSnapshot {
                 port.copies.answered(),
             )?;
             same(
-                "copies accepted and copies that the port reports as taken differ",
-                port.copies.accepted.into(),
+                "copies accepted, with frames injected, and those that the port reports as taken differ",
+                u128::from(port.copies.accepted) + u128::from(port.injected),
                 port.tx.taken.into(),
             )?;
             let tx = &port.tx;

@@ -176,6 +176,12 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
     }
 
+    /// Flushes a port outside of a step: the next step looks at what it holds.
+    pub(crate) fn flush_now(&mut self, i: usize, now: Nanos) {
+        self.flush_one(i, now);
+        self.holding |= self.setup.tx.get(i).is_some_and(|port| port.held > 0);
+    }
+
     fn flush_one(&mut self, i: usize, now: Nanos) {
         let Some(port) = self.setup.tx.get_mut(i) else {
             return;

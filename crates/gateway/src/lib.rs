@@ -18,6 +18,7 @@ pub mod notice;
 pub mod run;
 pub mod service;
 mod stats;
+mod watching;
 
 pub use stats::{
     ControllerRow, GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, RouteMessages,

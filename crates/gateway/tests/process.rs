@@ -151,7 +151,7 @@ fn start(folder: &Path, text: &str) -> Gateway {
 
 impl Gateway {
     fn ask(&self, what: ControlRequest) -> Result<serde_json::Value, String> {
-        request(&self.socket, what, TEST_TIMEOUT).map_err(|e| e.to_string())
+        request(&self.socket, &what, TEST_TIMEOUT).map_err(|e| e.to_string())
     }
 
     fn stats(&self) -> CounterSnapshot {

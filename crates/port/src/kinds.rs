@@ -1,6 +1,6 @@
 //! The list of the kinds of port.
 
-use crate::{MessageSettings, PortFaults, PortKind, QueueSettings};
+use crate::{ClientSettings, MessageSettings, PortFaults, PortKind, QueueSettings};
 use config::{Diagnostic, Diagnostics, KeySpec, SpannedValue, TomlValue, ValueShape, did_you_mean};
 use std::env::consts::ARCH;
 use std::fmt;
@@ -189,6 +189,7 @@ fn kind_shape(kind: &dyn PortKind, mut keys: Vec<KeySpec>) -> ValueShape {
         keys.extend(QueueSettings::key_specs());
     }
     keys.extend(MessageSettings::key_specs());
+    keys.extend(ClientSettings::key_specs());
     keys.push(PortFaults::key());
     ValueShape::Table(keys)
 }

@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod clients;
 mod faults;
 mod keys;
 mod kind;
@@ -82,6 +83,7 @@ kinds::kinds! {
         => controllers::SharedControllers;
 }
 
+pub use clients::ClientSettings;
 pub use engine::{
     Accepted, FlushReport, FrameInterest, InterestIds, LinkState, NullReceiver, NullTransmitter,
     OutgoingFrame, PortError, RawFilter, Receive, ReceiveStamp, ReceivedFrame, RxCounters,

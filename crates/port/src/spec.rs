@@ -1,5 +1,6 @@
 //! The table of a port in `gateway.toml`: `[ports.NAME]`.
 
+use crate::clients::ClientSettings;
 use crate::faults::PortFaults;
 use crate::kind::{LONGEST_NAME, PortKind, PortSettings};
 use crate::kinds::PortKinds;
@@ -30,6 +31,8 @@ pub struct PortSpec {
     /// The names of what passes it. They do not count when specs are compared: a port with other
     /// names stays open.
     pub messages: MessageSettings,
+    /// What clients of a running gateway may do. It does not count when specs are compared, either.
+    pub clients: ClientSettings,
 }
 
 impl PartialEq for PortSpec {
@@ -50,6 +53,7 @@ impl PortSpec {
             faults: None,
             queueing: None,
             messages: MessageSettings::default(),
+            clients: ClientSettings::default(),
         }
     }
 
@@ -118,6 +122,7 @@ impl PortSpec {
         let settings = kind.parse(name.value, &mut table, found);
         let queueing = QueueSettings::parse(&mut table, &*settings, found);
         let messages = MessageSettings::read(&mut table, found);
+        let clients = ClientSettings::read(&mut table, found);
         let faults = PortFaults::parse(name.value, &mut table, found);
         table.finish(found);
         named.then(|| Self {
@@ -126,6 +131,7 @@ impl PortSpec {
             faults,
             queueing,
             messages,
+            clients,
         })
     }
 
@@ -173,11 +179,16 @@ impl PortSpec {
         let faults = self.faults.as_ref().map(PortFaults::describe);
         let queueing = self.queueing.as_ref().map(QueueSettings::describe);
         format!(
-            "{}: {}{}{}",
+            "{}: {}{}{}{}",
             self.name,
             self.settings.describe(),
             queueing.unwrap_or_default(),
-            faults.unwrap_or_default()
+            faults.unwrap_or_default(),
+            if self.clients.inject {
+                "\n  clients of the control socket may send by it (cangate send --to)"
+            } else {
+                ""
+            }
         )
     }
 }

@@ -6,6 +6,7 @@
 
 use engine::{NullReceiver, NullTransmitter, Receive, Transmit, wrap};
 use linux::events::SetMember;
+use std::any::Any;
 use std::os::fd::RawFd;
 
 /// The file descriptor to wait for. A port that waits for several puts them into an epoll instance
@@ -23,8 +24,9 @@ pub struct PortWait {
     pub writable: bool,
 }
 
-/// A receiving half for a worker that waits, perhaps in a thread of its own.
-pub trait PollReceive: Receive + Send {
+/// A receiving half for a worker that waits, perhaps in a thread of its own. It is [`Any`], so that
+/// a worker can put a half of a known type around it and take that away again.
+pub trait PollReceive: Receive + Send + Any {
     /// Returns the descriptor to wait for. The worker calls the half again when it is ready, or at
     /// [`Receive::deadline`], whichever comes first.
     fn wait(&self) -> PortWait;
@@ -52,8 +54,9 @@ pub trait PollReceive: Receive + Send {
     }
 }
 
-/// A transmitting half for a worker that waits, perhaps in a thread of its own.
-pub trait PollTransmit: Transmit + Send {
+/// A transmitting half for a worker that waits, perhaps in a thread of its own; [`Any`] as
+/// [`PollReceive`].
+pub trait PollTransmit: Transmit + Send + Any {
     /// Returns the descriptor to wait for while frames are held. The worker flushes again when it
     /// is ready, or at [`Transmit::deadline`], whichever comes first.
     fn wait(&self) -> PortWait;
@@ -87,6 +90,17 @@ impl<H> HalfInside for wrap::FaultyHalf<H> {
     }
 }
 
+impl<H, T> HalfInside for wrap::TappedHalf<H, T>
+where
+    T: wrap::HalfTap,
+{
+    type Half = H;
+
+    fn inside(&self) -> &H {
+        self.half()
+    }
+}
+
 impl<H: Transmit> HalfInside for wrap::QueuedTransmitter<H> {
     type Half = H;
 
@@ -98,7 +112,7 @@ impl<H: Transmit> HalfInside for wrap::QueuedTransmitter<H> {
 // Nothing may fall back to a default of the trait here: a wrapper that is never quiet, for example,
 // ends the worker's quick look at all ports.
 #[deny(clippy::missing_trait_methods)]
-impl<W: HalfInside<Half: PollReceive> + Receive + Send> PollReceive for W {
+impl<W: HalfInside<Half: PollReceive> + Receive + Send + 'static> PollReceive for W {
     fn wait(&self) -> PortWait {
         self.inside().wait()
     }
@@ -117,7 +131,7 @@ impl<W: HalfInside<Half: PollReceive> + Receive + Send> PollReceive for W {
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl<W: HalfInside<Half: PollTransmit> + Transmit + Send> PollTransmit for W {
+impl<W: HalfInside<Half: PollTransmit> + Transmit + Send + 'static> PollTransmit for W {
     fn wait(&self) -> PortWait {
         self.inside().wait()
     }

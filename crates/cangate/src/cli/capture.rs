@@ -61,7 +61,8 @@ Examples:
 
 Text and pcapng are written at least once a second, Parquet every 10 seconds; what was written can be
 read after a crash. Before that, frames wait in memory for at most 250 ms,
-with interfaces and character devices together 400 ms.
+with interfaces and character devices together 400 ms. On standard output (`--out -`, not compressed),
+a frame is written within 10 ms, with character devices 70 ms.
 
 Exit status: 0: nothing was lost; 1: it could not be recorded; 2: the options are wrong; 3: frames
 were lost, the summary states how many and where; 4: standard output was closed.";

@@ -8,8 +8,14 @@ pub(crate) mod capture;
 pub(crate) mod convert;
 #[cfg(feature = "decode")]
 pub(crate) mod decode;
+#[cfg(feature = "list")]
+pub(crate) mod list;
 #[cfg(feature = "ping")]
 pub(crate) mod ping;
+#[cfg(feature = "send")]
+pub(crate) mod send;
+#[cfg(feature = "watch")]
+pub(crate) mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use console::Color;
@@ -53,7 +59,7 @@ pub(crate) enum Command {
     /// Describe in words what a gateway file does, or list every mistake in it.
     Check(Check),
     /// Print the counters of a running gateway.
-    Stats(WatchArgs),
+    Stats(StatsWatch),
     /// Show a running gateway's ports and routes with their rates, live on the terminal.
     #[cfg(feature = "top")]
     Top(Top),
@@ -79,6 +85,15 @@ pub(crate) enum Command {
     /// Measure round trips: one port asks, another answers.
     #[cfg(feature = "ping")]
     Ping(Box<ping::Ping>),
+    /// Send frames by a port of any kind: once, in a period, from a file, or a message by its name.
+    #[cfg(feature = "send")]
+    Send(Box<send::Send>),
+    /// Show the frames of ports live: the last one of each ID, what has changed, and the periods.
+    #[cfg(feature = "watch")]
+    Watch(Box<watch::Watch>),
+    /// List the CAN interfaces: driver, state, bit rate, USB path, serial number.
+    #[cfg(feature = "list")]
+    List(list::List),
     /// Record CAN interfaces to candump text, Vector ASC, pcapng or Parquet, with an exact count of
     /// the frames that were lost.
     #[cfg(feature = "capture")]
@@ -273,7 +288,7 @@ pub(crate) struct Stats {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct WatchArgs {
+pub(crate) struct StatsWatch {
     #[command(flatten)]
     pub(crate) stats: Stats,
     /// Print rates repeatedly: frames per second of each port and route.

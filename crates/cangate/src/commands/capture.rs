@@ -15,6 +15,9 @@ use std::time::Duration;
 
 /// The exit status for lost frames.
 const LOSS: u8 = 3;
+/// Time after which the kernel hands over frames that a program reads while they are recorded. A
+/// shorter one costs a wake-up each time, for each record.
+const STREAM_TIMEOUT: Duration = Duration::from_millis(10);
 /// The size in bytes of a block of the ring, and of a chunk.
 const BLOCK: u64 = 1 << 18;
 
@@ -97,6 +100,7 @@ fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
         ));
     }
     let rotate = args.files.rotate.unwrap_or_default();
+    let usual = RingOptions::default();
     Ok(CaptureSettings {
         choices,
         error_frames: !args.which.no_error_frames,
@@ -105,7 +109,11 @@ fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
             block_size: BLOCK as u32,
             blocks,
             hardware_stamps: args.which.stamps == StampChoice::Hardware,
-            ..RingOptions::default()
+            timeout: match output.is_stream() {
+                true => STREAM_TIMEOUT,
+                false => usual.timeout,
+            },
+            ..usual
         },
         queue: usize::try_from(args.memory.buffer / BLOCK)
             .unwrap_or(usize::MAX)

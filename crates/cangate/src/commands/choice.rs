@@ -63,9 +63,8 @@ impl GatewayChoice {
     /// Sends a request. If no gateway listens and the file is wrong, the error is that of the file:
     /// its socket may be another one.
     pub(super) fn ask(&self, request: ControlRequest) -> Result<Value, Failure> {
-        let answer = control::request(&self.socket, request, ANSWER_TIMEOUT);
+        let answer = control::request(&self.socket, &request, ANSWER_TIMEOUT);
         answer.map_err(|error| match (error, &self.broken) {
-            (control::CallError::NoListener { .. }, Some((_, why))) => why.clone(),
             // The gateway has read the same file; the mistakes are reported with their places.
             (control::CallError::Refused(_), Some((_, why)))
                 if request == ControlRequest::Reload =>
@@ -75,8 +74,17 @@ impl GatewayChoice {
             (control::CallError::Refused(text), None) if request == ControlRequest::Reload => {
                 refused_reload(text)
             }
-            (other, _) => Failure::run(other),
+            (other, _) => self.failure(other),
         })
+    }
+
+    /// Returns the failure of a request. If no gateway listens and the file is wrong, it is that of
+    /// the file.
+    pub(super) fn failure(&self, error: control::CallError) -> Failure {
+        match (error, &self.broken) {
+            (control::CallError::NoListener { .. }, Some((_, why))) => why.clone(),
+            (other, _) => Failure::run(other),
+        }
     }
 }
 
@@ -89,7 +97,7 @@ fn refused_reload(text: String) -> Failure {
     }
 }
 
-pub(super) fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
+pub(crate) fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(|e| {
         Failure::Run(format!(
             "cannot read the gateway's answer ({e}): is it another version of cangate?"

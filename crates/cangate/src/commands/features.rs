@@ -34,11 +34,14 @@ features! {
     "demo": ["demo"],
     "io-uring": [],
     "kcd": [],
+    "list": ["list"],
     "man": ["man", "completions"],
     "parquet": [],
     "ping": ["ping"],
+    "send": ["send"],
     "shm": ["shm"],
     "top": ["top"],
+    "watch": ["watch"],
 }
 
 /// Returns an error if the command line names a command that this build does not have; `None` if

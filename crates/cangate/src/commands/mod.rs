@@ -15,22 +15,30 @@ pub(crate) mod features;
 pub(crate) mod forward;
 mod generate;
 mod kernel;
+#[cfg(feature = "list")]
+mod list;
 #[cfg(feature = "decode")]
 mod messages;
 mod offline;
 pub(crate) mod outcome;
 #[cfg(feature = "ping")]
 mod ping;
+#[cfg(feature = "send")]
+mod send;
 mod service;
 #[cfg(feature = "shm")]
 mod shm;
+mod stats_watch;
 mod timing;
 #[cfg(feature = "top")]
 mod top;
 pub(crate) mod version;
+#[cfg(feature = "watch")]
 mod watch;
 
 use crate::cli::{Cli, Command};
+#[cfg(any(feature = "send", feature = "watch"))]
+pub(crate) use choice::understand;
 use console::exit_code;
 use std::process::ExitCode;
 
@@ -67,6 +75,12 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Decode(args) => decode::run(&args),
         #[cfg(feature = "ping")]
         Command::Ping(args) => ping::run(&args, color),
+        #[cfg(feature = "send")]
+        Command::Send(args) => send::run(&args, color),
+        #[cfg(feature = "watch")]
+        Command::Watch(args) => watch::run(&args, color),
+        #[cfg(feature = "list")]
+        Command::List(args) => list::run(&args),
         Command::Lab(args) => Err(forward::run(None, cli.color, &args.arguments)),
         Command::Bench(args) => Err(forward::run(Some("bench"), cli.color, &args.arguments)),
         Command::Report(args) => Err(forward::run(Some("report"), cli.color, &args.arguments)),

@@ -3,12 +3,11 @@
 mod words;
 
 use crate::cli::ping::Ping;
-use crate::input::load_config;
+use crate::opening::{self, DEVICES};
 use crate::round_trips::{
     LiveCounts, PartyEnd, PartyRole, PingParty, PingPlan, PingSettings, StopHandle, bus_time, play,
 };
 use console::Failure;
-use console::input::read_source;
 use console::output;
 use frame::wire::BitRate;
 use frame::{CanId, flags};
@@ -22,10 +21,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
-
-/// The prefix of the paths of character devices; other names are interfaces.
-const DEVICES: &str = "/dev/";
+use std::time::Duration;
 
 /// The exit status if frames were not answered in time.
 const LOSS: u8 = 3;
@@ -197,20 +193,7 @@ fn ports(args: &Ping, color: bool) -> Result<Vec<PortSpec>, Failure> {
             })
             .collect());
     };
-    let source = read_source(file)?;
-    // Warnings are about routes, which this command does not use.
-    let (config, _) = load_config(&source, file, color)?;
-    let named = |name: &String| {
-        let found = config.ports.iter().find(|port| port.name == *name);
-        found.cloned().ok_or_else(|| {
-            Failure::Input(format!(
-                "{} has no port `{name}`; it has {}",
-                file.display(),
-                config.port_names().join(", ")
-            ))
-        })
-    };
-    args.ports.iter().map(named).collect()
+    opening::ports_of_file(file, &args.ports, color)
 }
 
 /// Returns the settings of a character device; it is started with the bit rate that is given.
@@ -238,10 +221,7 @@ fn rate(args: &Ping, ports: &[PortSpec]) -> Result<Option<BitRate>, Failure> {
 
 /// Opens a port for each master and each slave.
 fn open(args: &Ping, plans: &[PingPlan], ports: &[PortSpec]) -> Result<Vec<PingParty>, Failure> {
-    let unix = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    let mut opener = PortOpener::new(0, u64::try_from(unix.as_nanos()).unwrap_or(0));
+    let mut opener = PortOpener::new(0, opening::unix_now());
     let mut parties = Vec::new();
     for (place, port) in ports.iter().enumerate() {
         let part = if args.slave || place > 0 {
@@ -263,10 +243,7 @@ fn open(args: &Ping, plans: &[PingPlan], ports: &[PortSpec]) -> Result<Vec<PingP
             });
         }
     }
-    opener.start().map_err(|errors| {
-        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Failure::Run(errors.join("\n"))
-    })?;
+    opening::start(&mut opener)?;
     Ok(parties)
 }
 

@@ -2,7 +2,7 @@
 
 use super::choice::{GatewayChoice, understand};
 use super::outcome;
-use crate::cli::{Control, Routes, Run, WatchArgs};
+use crate::cli::{Control, Routes, Run, StatsWatch};
 use crate::counters;
 use crate::input::load_config;
 use crate::kinds::kinds;
@@ -87,11 +87,11 @@ const fn reason(reason: EndReason) -> &'static str {
     }
 }
 
-pub(crate) fn stats(args: &WatchArgs, color: bool) -> Result<(), Failure> {
+pub(crate) fn stats(args: &StatsWatch, color: bool) -> Result<(), Failure> {
     let gateway = GatewayChoice::which(&args.stats.control, color)?;
     gateway.warn();
     if args.watch {
-        return super::watch::watch(args, &gateway);
+        return super::stats_watch::watch(args, &gateway);
     }
     let value = gateway.ask(ControlRequest::Stats)?;
     let stats: gateway::GatewayStats = understand(value.clone())?;

@@ -75,8 +75,8 @@ fn top_needs_a_terminal() {
     assert!(err.contains("cangate stats --watch"), "{err}");
 }
 
-/// `cangate top` on a terminal of its own.
-struct OnTerminal {
+/// A command on a terminal of its own.
+pub(crate) struct OnTerminal {
     child: Child,
     user: File,
     /// The program's side of the terminal, to check its modes.
@@ -86,7 +86,14 @@ struct OnTerminal {
 }
 
 impl OnTerminal {
+    /// Starts `cangate top` of a gateway.
     fn start(gateway: &Gateway) -> Self {
+        let socket = gateway.socket().display().to_string();
+        Self::run(&["top", "--interval=50ms", "--socket", &socket])
+    }
+
+    /// Starts a command with these arguments.
+    pub(crate) fn run(args: &[&str]) -> Self {
         let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&user).unwrap();
         unlockpt(&user).unwrap();
@@ -106,8 +113,7 @@ impl OnTerminal {
         tcsetwinsize(&user, size).unwrap();
         let end = || line.try_clone().unwrap();
         let child = Command::new(crate::program())
-            .args(["top", "--interval=50ms", "--socket"])
-            .arg(gateway.socket())
+            .args(args)
             .env("TERM", "xterm")
             .stdin(end())
             .stdout(end())
@@ -134,7 +140,7 @@ impl OnTerminal {
     }
 
     /// Waits until these words are shown; the next call checks only what is shown after them.
-    fn until(&mut self, words: &str) {
+    pub(crate) fn until(&mut self, words: &str) {
         let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(at) = self.seen.find(words) {
@@ -149,12 +155,17 @@ impl OnTerminal {
         }
     }
 
-    fn is_cooked(&self) -> bool {
+    /// Types keys.
+    pub(crate) fn press(&mut self, keys: &[u8]) {
+        self.user.write_all(keys).unwrap();
+    }
+
+    pub(crate) fn is_cooked(&self) -> bool {
         let modes = tcgetattr(&self.line).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO)
     }
 
-    fn end(&mut self) -> ExitStatus {
+    pub(crate) fn end(&mut self) -> ExitStatus {
         let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -179,7 +190,7 @@ impl Drop for OnTerminal {
 
 /// Returns whether the terminal library cannot work, and prints that: QEMU's emulation of one
 /// process lacks system calls that the library uses to wait (ENOSYS).
-fn lacks_terminal_calls() -> bool {
+pub(crate) fn lacks_terminal_calls() -> bool {
     let lacks = crate::is_emulated();
     if lacks {
         println!("SKIPPED because an emulated program cannot wait for a terminal (ENOSYS)");
@@ -196,9 +207,9 @@ fn top_shows_rates_heeds_keys_and_leaves_the_terminal_as_it_was() {
     let mut top = OnTerminal::start(&gateway);
     top.until("PORT");
     assert!(!top.is_cooked(), "keys come one by one");
-    top.user.write_all(b"/al").unwrap();
+    top.press(b"/al");
     top.until("al");
-    top.user.write_all(b"\rq").unwrap();
+    top.press(b"\rq");
     assert!(top.end().success());
     assert!(top.is_cooked());
 }

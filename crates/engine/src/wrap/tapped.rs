@@ -45,6 +45,18 @@ impl<H, T: HalfTap> TappedHalf<H, T> {
     pub const fn half(&self) -> &H {
         &self.half
     }
+
+    /// Puts another half in the place of the one that it has, which is returned.
+    #[must_use]
+    pub const fn replace_half(&mut self, half: H) -> H {
+        core::mem::replace(&mut self.half, half)
+    }
+
+    /// Returns the tap, for a change between two batches.
+    #[must_use]
+    pub const fn tap_mut(&mut self) -> &mut T {
+        &mut self.tap
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]

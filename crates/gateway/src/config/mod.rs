@@ -14,6 +14,7 @@ mod passages;
 mod ports;
 mod schema;
 mod sharing;
+mod stated_protection;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use options::{Offload, ProcessOptions};
 pub use schema::{keys, schema};
 /// The largest database that is read, in bytes.
 pub use signals::MAX_FILE as LARGEST_DATABASE;
+pub use stated_protection::{StatedProtectionError, stated_protection};
 
 pub use ::config::LARGEST_FILE;
 use frame::Kind;

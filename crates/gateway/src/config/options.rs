@@ -71,6 +71,9 @@ config::settings! {
         /// Locks the gateway's data and the code of the frame path in memory, so that the kernel
         /// does not page them out. Without the permission, the gateway warns and runs without it.
         pub lock_memory: bool = true => read::boolean(), not "mlock" "mlockall" "lock";
+        /// Lets clients of the control socket send frames by every port of this process (`cangate
+        /// send --to PORT`). A port has the same key for itself.
+        pub inject: bool = false => read::boolean(), not "injection" "allow_inject" "allow_send";
         /// The data path: this process (`"none"`), can-gw or BPF in the kernel, or for each route
         /// the fastest one that can run it (`"auto"`). See [below](#offload-in-the-kernel).
         pub offload: Offload = Offload::None => read::words(&Offload::ALL), default "`\"none\"`",

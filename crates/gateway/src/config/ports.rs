@@ -88,6 +88,8 @@ impl PortTables {
         for (used, port) in used.iter_mut().zip(&self.specs) {
             let shared = self.specs.iter().filter_map(|other| other.settings.needs());
             let mut shared = shared.map(|(_, name)| name);
+            // Clients may send by a port without a route.
+            *used |= port.clients.inject;
             *used |= port.settings.needs().is_some() || shared.any(|name| name == port.name);
         }
         for ((name, key), _) in self

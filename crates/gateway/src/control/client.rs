@@ -1,6 +1,6 @@
 //! The client side of the control socket: requests to a running gateway.
 
-use super::protocol::{ControlRequest, VERSION};
+use super::protocol::{ControlRequest, VERSION, WatchedFrames};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -68,45 +68,108 @@ pub enum CallError {
 /// [`CallError`]; the gateway's own error message is in [`CallError::Refused`].
 pub fn request(
     path: &Path,
-    request: ControlRequest,
+    request: &ControlRequest,
     patience: Duration,
 ) -> Result<Value, CallError> {
-    let broken = |source: std::io::Error| match source.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => CallError::Silent {
+    ControlConnection::open(path, patience)?.ask(request)
+}
+
+/// A connection to a running gateway, for several requests, or for frames that are watched.
+#[derive(Debug)]
+pub struct ControlConnection {
+    path: PathBuf,
+    patience: Duration,
+    stream: BufReader<UnixStream>,
+}
+
+impl ControlConnection {
+    /// Connects. Each answer may take as long as `patience`.
+    ///
+    /// # Errors
+    /// [`CallError`]
+    pub fn open(path: &Path, patience: Duration) -> Result<Self, CallError> {
+        let stream = UnixStream::connect(path).map_err(|source| match source.kind() {
+            ErrorKind::PermissionDenied => CallError::NotAllowed {
+                path: path.to_owned(),
+                source,
+            },
+            _ => CallError::NoListener {
+                path: path.to_owned(),
+                source,
+            },
+        })?;
+        let connection = Self {
             path: path.to_owned(),
-            seconds: patience.as_secs(),
-        },
-        _ => CallError::Broken {
-            path: path.to_owned(),
-            source,
-        },
-    };
-    let mut stream = UnixStream::connect(path).map_err(|source| match source.kind() {
-        ErrorKind::PermissionDenied => CallError::NotAllowed {
-            path: path.to_owned(),
-            source,
-        },
-        _ => CallError::NoListener {
-            path: path.to_owned(),
-            source,
-        },
-    })?;
-    stream.set_read_timeout(Some(patience)).map_err(broken)?;
-    stream.set_write_timeout(Some(patience)).map_err(broken)?;
-    stream.write_all(&request.line()).map_err(broken)?;
-    let mut reply = Vec::new();
-    BufReader::new(stream.take(MAX_REPLY))
-        .read_until(b'\n', &mut reply)
-        .map_err(broken)?;
-    let strange = || CallError::Strange {
-        path: path.to_owned(),
-    };
-    let mut reply: Value = serde_json::from_slice(&reply).map_err(|_| strange())?;
-    if reply.get("cangate").and_then(Value::as_u64) != Some(VERSION) {
-        return Err(strange());
+            patience,
+            stream: BufReader::new(stream),
+        };
+        let stream = connection.stream.get_ref();
+        let set = stream
+            .set_read_timeout(Some(patience))
+            .and_then(|()| stream.set_write_timeout(Some(patience)));
+        set.map_err(|error| connection.broken(error))?;
+        Ok(connection)
     }
-    if let Some(why) = reply.get("error").and_then(Value::as_str) {
-        return Err(CallError::Refused(why.to_owned()));
+
+    /// Sends a request and returns the answer.
+    ///
+    /// # Errors
+    /// [`CallError`]; the gateway's own error message is in [`CallError::Refused`].
+    pub fn ask(&mut self, request: &ControlRequest) -> Result<Value, CallError> {
+        let sent = self.stream.get_mut().write_all(&request.line());
+        sent.map_err(|error| self.broken(error))?;
+        let mut reply = Vec::new();
+        let read = (&mut self.stream)
+            .take(MAX_REPLY)
+            .read_until(b'\n', &mut reply);
+        read.map_err(|error| self.broken(error))?;
+        let strange = || CallError::Strange {
+            path: self.path.clone(),
+        };
+        let mut reply: Value = serde_json::from_slice(&reply).map_err(|_| strange())?;
+        if reply.get("cangate").and_then(Value::as_u64) != Some(VERSION) {
+            return Err(strange());
+        }
+        if let Some(why) = reply.get("error").and_then(Value::as_str) {
+            return Err(CallError::Refused(why.to_owned()));
+        }
+        reply.get_mut("ok").map(Value::take).ok_or_else(strange)
     }
-    reply.get_mut("ok").map(Value::take).ok_or_else(strange)
+
+    /// Waits for the next frames after a [`ControlRequest::Watch`], without a limit of time;
+    /// returns `None` when the gateway has ended.
+    ///
+    /// # Errors
+    /// [`CallError`]
+    pub fn watched(&mut self) -> Result<Option<WatchedFrames>, CallError> {
+        let unlimited = self.stream.get_ref().set_read_timeout(None);
+        unlimited.map_err(|error| self.broken(error))?;
+        let mut line = Vec::new();
+        let read = (&mut self.stream)
+            .take(MAX_REPLY)
+            .read_until(b'\n', &mut line);
+        match read {
+            Ok(0) => return Ok(None),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
+            Err(error) => return Err(self.broken(error)),
+        }
+        let frames = WatchedFrames::parse(&line);
+        frames.map(Some).map_err(|_| CallError::Strange {
+            path: self.path.clone(),
+        })
+    }
+
+    fn broken(&self, source: std::io::Error) -> CallError {
+        match source.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => CallError::Silent {
+                path: self.path.clone(),
+                seconds: self.patience.as_secs(),
+            },
+            _ => CallError::Broken {
+                path: self.path.clone(),
+                source,
+            },
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! A server for many clients on one thread, in bounded memory and time.
 
+use super::feed::WatchFeed;
 use super::inbox::LineInbox;
 use super::protocol::{ControlRequest, failure, parse};
 use super::socket::ClaimedSocket;
+use crate::watching::WATCH_PERIOD;
 use rustix::event::{PollFd, PollFlags};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,11 +19,33 @@ pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of clients accepted in one turn, so that many connections do not delay signals.
 const MAX_ACCEPTED: usize = 64;
 
+/// The most lines of frames that a client gets in one turn, so that other clients have theirs.
+const MAX_LINES: usize = 32;
+
+/// The reply to a request.
+pub(crate) struct ControlReply {
+    /// The line.
+    pub(crate) line: Vec<u8>,
+    /// The frames that follow the line, if the client watches ports from now on.
+    pub(crate) feed: Option<WatchFeed>,
+}
+
+impl From<Vec<u8>> for ControlReply {
+    fn from(line: Vec<u8>) -> Self {
+        Self { line, feed: None }
+    }
+}
+
+/// Answers a request.
+pub(crate) type AnswerRequest<'a> = &'a mut dyn FnMut(ControlRequest) -> ControlReply;
+
 struct ControlClient {
     stream: UnixStream,
     inbox: LineInbox,
     outbox: Vec<u8>,
     written: usize,
+    /// The frames that it watches.
+    feed: Option<WatchFeed>,
     /// The client will send nothing more.
     ended: bool,
     /// The client is disconnected as soon as the outbox is empty.
@@ -62,31 +86,33 @@ impl ControlServer {
         }
     }
 
-    /// Returns the time at which the first client has been idle for [`CLIENT_TIMEOUT`].
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.clients
-            .iter()
-            .map(|client| client.since + CLIENT_TIMEOUT)
-            .min()
+    /// Returns the time of the next turn that needs no event: when the first client has been idle
+    /// for [`CLIENT_TIMEOUT`], or when frames may have come that a client watches.
+    pub(crate) fn deadline(&self, now: Instant) -> Option<Instant> {
+        let clients = self.clients.iter();
+        let next = clients.filter_map(|client| match &client.feed {
+            None => Some(client.since + CLIENT_TIMEOUT),
+            // A client that reads slowly gets more when it has read the last line.
+            Some(_) => client.outbox.is_empty().then(|| now + WATCH_PERIOD),
+        });
+        next.min()
     }
 
     /// Reads, answers and writes as far as that is possible without waiting. `ready` indicates for
     /// each entry of [`ControlServer::wait`] whether an event occurred there.
-    pub(crate) fn turn(
-        &mut self,
-        now: Instant,
-        ready: &[bool],
-        answer: &mut dyn FnMut(ControlRequest) -> Vec<u8>,
-    ) {
+    pub(crate) fn turn(&mut self, now: Instant, ready: &[bool], answer: AnswerRequest<'_>) {
         let (listening, streams) = match ready.split_first() {
             Some((&first, rest)) => (first, rest),
             None => (false, ready),
         };
         for (client, &ready) in self.clients.iter_mut().zip(streams) {
-            if ready {
+            if ready || client.feed.is_some() {
                 client.turn(now, answer);
             }
-            client.gone |= now.saturating_duration_since(client.since) >= CLIENT_TIMEOUT;
+            // A client that watches sends nothing, and frames may not come; one that reads nothing
+            // loses only its own frames.
+            client.gone |= client.feed.is_none()
+                && now.saturating_duration_since(client.since) >= CLIENT_TIMEOUT;
         }
         self.clients.retain(|client| !client.gone);
         if listening {
@@ -94,7 +120,7 @@ impl ControlServer {
         }
     }
 
-    fn accept(&mut self, now: Instant, answer: &mut dyn FnMut(ControlRequest) -> Vec<u8>) {
+    fn accept(&mut self, now: Instant, answer: AnswerRequest<'_>) {
         for _ in 0..MAX_ACCEPTED {
             // An error here (too many open files) recurs in the next turn; the clients that hold
             // the files are disconnected after CLIENT_TIMEOUT at the latest.
@@ -120,6 +146,7 @@ impl ControlServer {
                 inbox: LineInbox::default(),
                 outbox: Vec::new(),
                 written: 0,
+                feed: None,
                 ended: false,
                 last: false,
                 gone: false,
@@ -150,10 +177,15 @@ impl ControlServer {
 }
 
 impl ControlClient {
-    fn turn(&mut self, now: Instant, answer: &mut dyn FnMut(ControlRequest) -> Vec<u8>) {
+    fn turn(&mut self, now: Instant, answer: AnswerRequest<'_>) {
         self.write(now);
-        if self.outbox.is_empty() && !self.ended {
+        if self.feed.is_some() || (self.outbox.is_empty() && !self.ended) {
             self.read(now);
+        }
+        if self.feed.is_some() {
+            self.gone |= self.ended;
+            self.show_frames(now);
+            return;
         }
         // One request at a time: the next one is read when the client has taken the answer.
         while self.outbox.is_empty() && !self.gone {
@@ -163,7 +195,11 @@ impl ControlClient {
                     return;
                 }
                 Ok(Some(line)) => match parse(&line) {
-                    Ok(request) => self.outbox = answer(request),
+                    Ok(request) => {
+                        let reply = answer(request);
+                        self.outbox = reply.line;
+                        self.feed = reply.feed;
+                    }
                     Err(error) => self.outbox = failure(&error.to_string()),
                 },
                 Err(error) => {
@@ -171,6 +207,23 @@ impl ControlClient {
                     self.last = true;
                 }
             }
+            self.write(now);
+            if self.feed.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Writes lines of frames as long as the client reads them.
+    fn show_frames(&mut self, now: Instant) {
+        for _ in 0..MAX_LINES {
+            if !self.outbox.is_empty() || self.gone {
+                return;
+            }
+            let Some(line) = self.feed.as_mut().and_then(WatchFeed::line) else {
+                return;
+            };
+            self.outbox = line;
             self.write(now);
         }
     }

@@ -298,7 +298,7 @@ struct HttpRequest {
 impl HttpRequest {
     /// Answers the request. `slow` is the number of clients that were disconnected.
     fn answer(&self, control: &Path, version: &str, slow: u64) -> HttpAnswer {
-        let stats = control::request(control, ControlRequest::Stats, CLIENT_TIMEOUT)
+        let stats = control::request(control, &ControlRequest::Stats, CLIENT_TIMEOUT)
             .map_err(|error| error.to_string())
             .and_then(|reply| {
                 serde_json::from_value::<GatewayStats>(reply).map_err(|error| error.to_string())

@@ -4,7 +4,7 @@ use super::options::EndReason;
 use super::running::RunningGateway;
 use super::signals::CaughtSignals;
 use super::site::PlanSource;
-use crate::control::{ControlRequest, ControlServer, failure, success};
+use crate::control::{ControlReply, ControlRequest, ControlServer, failure, success};
 use crate::notice::Notice;
 use offload::with_causes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -50,7 +50,8 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
             if let Some(server) = server.as_ref() {
                 server.wait(&mut fds);
             }
-            let deadline = server.as_ref().and_then(ControlServer::deadline);
+            let now = Instant::now();
+            let deadline = server.as_ref().and_then(|server| server.deadline(now));
             let patience = deadline.map(|at| {
                 // Rather one millisecond late than a busy wait for the rest of a millisecond.
                 at.saturating_duration_since(Instant::now()) + Duration::from_millis(1)
@@ -111,6 +112,7 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
             if let Some(server) = server.as_mut() {
                 let ready = ready.get(clients..).unwrap_or_default();
                 server.turn(Instant::now(), ready, &mut |request| self.answer(request));
+                self.running.end_watches();
             }
             if self.stop.is_some() {
                 return self.stop;
@@ -123,8 +125,8 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
         self.running.notify_stopping();
     }
 
-    fn answer(&mut self, request: ControlRequest) -> Vec<u8> {
-        match request {
+    fn answer(&mut self, request: ControlRequest) -> ControlReply {
+        let line = match request {
             ControlRequest::Ping => success(&serde_json::json!({ "pid": std::process::id() })),
             ControlRequest::Stats => match self.running.stats() {
                 Ok(stats) => success(&stats),
@@ -139,6 +141,20 @@ impl<'a, S: PlanSource> ControlThread<'a, S> {
                 self.stop = Some(EndReason::Request);
                 success(&serde_json::json!({ "pid": std::process::id() }))
             }
-        }
+            ControlRequest::Send(request) => match self.running.send_for_client(request) {
+                Ok(answers) => success(&answers),
+                Err(why) => failure(&why.to_string()),
+            },
+            ControlRequest::Watch(request) => match self.running.watch_for_client(request) {
+                Ok((ports, feed)) => {
+                    return ControlReply {
+                        line: success(&ports),
+                        feed: Some(feed),
+                    };
+                }
+                Err(why) => failure(&why.to_string()),
+            },
+        };
+        line.into()
     }
 }

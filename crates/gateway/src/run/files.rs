@@ -207,9 +207,10 @@ impl PlanSource for GatewayFiles {
         if !warnings.is_empty() {
             remarks.push(render(&source, &warnings, false));
         }
-        // A change of where routes run takes effect at once.
+        // A change of where routes run, or of who may send, takes effect at once.
         let now = config::ProcessOptions {
             offload: self.in_force.offload,
+            inject: self.in_force.inject,
             ..config.options.clone()
         };
         if now != self.in_force {
@@ -277,6 +278,10 @@ impl PlanSource for GatewayFiles {
 
     fn is_in_force(&self, spec: &PortSpec) -> bool {
         spec.settings.is_in_force()
+    }
+
+    fn takes_frames_of_clients(&self, spec: &PortSpec) -> bool {
+        self.config.options.inject || spec.clients.inject
     }
 
     fn interface<'s>(&self, spec: &'s PortSpec) -> Option<&'s str> {

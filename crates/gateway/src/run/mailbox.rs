@@ -1,7 +1,9 @@
 //! Messages from the control thread to the worker, which reads them between two batches, never
 //! within one.
 
+use super::clients::ClientFrames;
 use super::halves::{Change, Removed, Unapplied};
+use crate::watching::TapChange;
 use engine::{EngineCounts, SettledFrames};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
@@ -22,6 +24,10 @@ pub(crate) enum WorkerMessage {
     Apply(Box<Change>, SyncSender<Applied>),
     /// Count the fates of frames of a removed port.
     Settle(String, SettledFrames),
+    /// Offer frames of a client to their port, and send them back with its answers.
+    Send(Box<ClientFrames>, SyncSender<Box<ClientFrames>>),
+    /// Put taps around ports, or take them away, and send back what is to be freed.
+    Tap(Vec<TapChange>, SyncSender<Vec<TapChange>>),
     /// Stop receiving, send the frames that are held within this time, and end.
     Stop(Duration),
 }

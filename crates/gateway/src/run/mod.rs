@@ -8,6 +8,7 @@
 
 mod beside;
 mod changes;
+mod clients;
 mod clock;
 mod control;
 mod error;

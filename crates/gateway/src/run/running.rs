@@ -1,6 +1,7 @@
 //! A running gateway, as the control thread sees it: its counters and its reloads.
 
 use super::changes::RouteChanges;
+use super::clients::PortWatches;
 use super::error::{KernelError, OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
 use super::interfaces::{PortInterfaces, interests};
@@ -84,6 +85,8 @@ pub(crate) struct RunningGateway<'a, S: PlanSource> {
     pub(super) manager: ServiceManager,
     /// The last report on ports that are not up.
     pub(super) readiness: PortReadiness,
+    /// The clients that watch ports.
+    pub(super) watches: PortWatches,
 }
 
 impl<'a, S: PlanSource> RunningGateway<'a, S> {
@@ -105,6 +108,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
             notices,
             manager: ServiceManager::default(),
             readiness: PortReadiness::default(),
+            watches: PortWatches::default(),
         }
     }
 
@@ -222,6 +226,22 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
     /// Returns the routes in force, for people.
     pub(crate) fn lines(&self) -> &[RouteLine] {
         &self.plan.lines
+    }
+
+    /// Returns the source of the configuration.
+    pub(super) const fn site(&self) -> &S {
+        self.site
+    }
+
+    /// Returns the names of the ports that this process has open.
+    pub(super) fn port_names(&self) -> impl Iterator<Item = &str> {
+        self.plan.ports.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Returns the specification of a port that this process has open.
+    pub(super) fn port_spec(&self, name: &str) -> Option<&S::Spec> {
+        let mut ports = self.plan.ports.iter();
+        ports.find(|(port, _)| port == name).map(|(_, spec)| spec)
     }
 
     /// Returns the number of ports, including those that only routes in the kernel use.
@@ -349,6 +369,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         self.layout = layout;
         self.plan = plan;
         self.site.put_in_force();
+        self.watch_opened(&done.opened);
         let watched = PortInterfaces::new(self.site, &self.plan, &in_kernel, &interests);
         let counted = self.snapshot();
         self.kernel.interfaces.replace(watched, counted.as_ref());

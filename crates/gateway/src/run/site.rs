@@ -92,6 +92,12 @@ pub trait PlanSource {
         String::new()
     }
 
+    /// Returns whether clients of the control socket may send frames by a port.
+    fn takes_frames_of_clients(&self, spec: &Self::Spec) -> bool {
+        let _ = spec;
+        false
+    }
+
     /// Returns the Linux interface behind a port.
     fn interface<'s>(&self, spec: &'s Self::Spec) -> Option<&'s str> {
         let _ = spec;

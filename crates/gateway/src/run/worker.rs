@@ -1,5 +1,6 @@
 //! The only thread that processes frames.
 
+use super::clients::{ClientFrames, sent_answer};
 use super::clock::WallClock;
 use super::halves::Engine;
 use super::mailbox::{WorkerMailbox, WorkerMessage};
@@ -7,7 +8,7 @@ use super::spin::WorkerSpin;
 use super::waiting::WorkerWait;
 use crate::notice::{LinkSource, Notice, NoticeOutbox};
 use engine::{PortEvent, StepResult};
-use frame::Nanos;
+use frame::{FrameBuf, Nanos};
 use port::PollReceive;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -227,11 +228,34 @@ impl Worker<'_> {
                     waiting.forget();
                     let _ = reply.try_send(self.engine.apply(*change));
                 }
+                WorkerMessage::Send(mut frames, reply) => {
+                    self.send_for_client(&mut frames);
+                    let _ = reply.try_send(frames);
+                }
+                WorkerMessage::Tap(mut changes, reply) => {
+                    for change in &mut changes {
+                        let (port, tap) = change.parts();
+                        self.engine.change_halves(port, |rx, tx| tap.apply(rx, tx));
+                    }
+                    let _ = reply.try_send(changes);
+                }
                 WorkerMessage::Settle(name, settled) => self.engine.settle(&name, settled),
                 WorkerMessage::Stop(time) => stop = Some(time),
             }
         }
         stop
+    }
+
+    /// Offers frames of a client to their port.
+    fn send_for_client(&mut self, frames: &mut ClientFrames) {
+        let now = self.clock.now();
+        let (port, frames, answers) = frames.parts();
+        let views = frames.iter().map(FrameBuf::view);
+        self.engine.inject(port, now, views, |answer| {
+            answers.push(sent_answer(answer));
+        });
+        // The port may have failed.
+        self.forward_events();
     }
 
     /// Notifies the control thread of events of ports: never for every frame.

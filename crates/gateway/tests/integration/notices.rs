@@ -81,12 +81,12 @@ fn a_life_is_reported_from_ready_to_the_end() {
     let (_, heard) = run(site, first, &[], |socket| {
         let reload = |plan: Result<RunPlan<u32>, String>| {
             *next.lock().unwrap() = plan;
-            let _ = request(socket, ControlRequest::Reload, TEST_TIMEOUT);
+            let _ = request(socket, &ControlRequest::Reload, TEST_TIMEOUT);
         };
         let changed = all(vec![route("r", &[0], &[2]), route("new", &[1], &[0])]);
         reload(Ok(plan(&[("a", 0), ("b", 7), ("c", 0)], changed)));
         reload(Err("gateway.toml:3:1: what is this?".into()));
-        request(socket, ControlRequest::Shutdown, TEST_TIMEOUT).unwrap();
+        request(socket, &ControlRequest::Shutdown, TEST_TIMEOUT).unwrap();
     });
     assert_eq!(
         events(&heard),

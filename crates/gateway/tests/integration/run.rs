@@ -60,7 +60,7 @@ fn start(first: RunPlan<u32>, until_end: &[&str]) -> Running {
 }
 
 fn ask(socket: &Path, what: ControlRequest) -> Result<serde_json::Value, CallError> {
-    request(socket, what, TEST_TIMEOUT)
+    request(socket, &what, TEST_TIMEOUT)
 }
 
 fn stats(socket: &Path) -> CounterSnapshot {

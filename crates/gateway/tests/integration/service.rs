@@ -211,7 +211,7 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     drop(held);
     manager.waits_for("WATCHDOG=1\n");
 
-    let ask = |what| request(&at("control"), what, patience);
+    let ask = |what| request(&at("control"), &what, patience);
     ask(ControlRequest::Reload).unwrap();
     let begun = manager.waits_for("RELOADING=1\nMONOTONIC_USEC=");
     assert!(begun.contains("\nSTATUS="), "{begun}");
@@ -239,7 +239,7 @@ fn the_manager_hears_of_start_reload_life_and_end() {
         .replace("to = 'b'", "to = 'c'");
     std::fs::write(at("g.toml"), other).unwrap();
     let control = at("control");
-    let asked = std::thread::spawn(move || request(&control, ControlRequest::Reload, patience));
+    let asked = std::thread::spawn(move || request(&control, &ControlRequest::Reload, patience));
     manager.waits_for("RELOADING=1\n");
     for _ in 0..3 {
         manager.waits_for("WATCHDOG=1");
@@ -315,7 +315,7 @@ fn ports_that_are_not_up_at_the_start_are_named_until_they_are() {
     assert_eq!(manager.hears(), format!("{without}; not up: a"));
     switches.down.store(false, Relaxed);
     assert_eq!(manager.hears(), without);
-    request(&at("control"), ControlRequest::Shutdown, patience).unwrap();
+    request(&at("control"), &ControlRequest::Shutdown, patience).unwrap();
     manager.waits_for("STOPPING=1\n");
     gateway.join().unwrap();
     assert!(heard.iter().all(|notice| notice.event() != "ports_up"));

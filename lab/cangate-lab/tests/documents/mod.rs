@@ -41,6 +41,7 @@ use Trial::{Here, InGuest, Lab, Not, WithGateway};
 const PLACEHOLDER: &str = "it names something that the reader chooses";
 const LONG: &str = "it takes too long for a test; the step `reproduce` of `cargo xtask test --all` runs such experiments";
 const TYPED: &str = "tests/lab/service.rs and tests/lab/container.rs type the whole page";
+const ON_CAN: &str = "it needs CAN interfaces, or a gateway that runs; tests/lab/tools.rs types such commands in a guest";
 const RELEASE: &str = "it builds for release, which other steps of `cargo xtask test` do";
 
 /// The way in which each example is tested, by the beginning of its command. The longest matching
@@ -89,6 +90,10 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
         "cangate top",
         Not("it needs a terminal; tests/cli/top.rs gives it one"),
     ),
+    ("cangate list", Not(ON_CAN)),
+    ("cangate watch", Not(ON_CAN)),
+    ("cangate send", Not(ON_CAN)),
+    ("candump -L can1 | cangate send", Not(ON_CAN)),
     ("cangate routes gateway.toml", WithGateway),
     ("cangate reload gateway.toml", WithGateway),
     ("cangate timing", Here),

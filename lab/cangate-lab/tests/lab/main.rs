@@ -42,6 +42,7 @@ mod shell;
 mod shm;
 mod stays;
 mod steps;
+mod tools;
 mod uring;
 mod virtio;
 mod worst_case;

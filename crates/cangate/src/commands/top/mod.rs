@@ -4,7 +4,7 @@ mod app;
 mod view;
 
 use super::choice::{GatewayChoice, understand};
-use super::watch::{WatchResult, ended, fetch};
+use super::stats_watch::{WatchResult, ended, fetch};
 use crate::cli::Top;
 use crate::rates::GatewayRates;
 use app::TopApp;

@@ -1,7 +1,8 @@
 //! The end-to-end protection of messages: by `[e2e.NAME]`, or by the names of their signals.
 
 use super::flow::{FlowSet, MessageFlow};
-use e2e::{ByteOrder, CounterField, MessageAttributes, Protection, SignalPlace};
+use crate::config::stated_protection::stated_protection;
+use e2e::{CounterField, Protection};
 use frame::CanId;
 use signals::{MessageDefinition, SignalDefinition, SignalKind};
 use std::collections::BTreeMap;
@@ -93,43 +94,13 @@ fn of_route<'c>(flow: &MessageFlow<'c>, place: ProtectionPlace<'c>) -> Option<Kn
 
 /// Returns the protection that the attributes of a message state; `None` if they do not make one.
 fn of_database(message: &MessageDefinition) -> Option<KnownProtection<'_>> {
-    let stated = message.e2e.as_ref()?;
-    let ids = stated.data_id.as_deref().unwrap_or_default();
-    let ids = ids.split([',', ';', ' ']).filter(|id| !id.is_empty());
-    let ids: Option<Vec<u32>> = ids.map(number).collect();
-    let place = |name: &Option<String>| {
-        let name = name.as_ref()?;
-        let signal = message.signals.iter().find(|signal| signal.name == *name)?;
-        Some(SignalPlace {
-            start: usize::from(signal.layout.start),
-            bits: signal.layout.bits,
-            order: match signal.layout.order {
-                signals::ByteOrder::Intel => ByteOrder::LittleEndian,
-                signals::ByteOrder::Motorola => ByteOrder::BigEndian,
-            },
-        })
-    };
-    let attributes = MessageAttributes {
-        profile: stated.profile.as_deref()?,
-        data_ids: &ids?,
-        length: None,
-        checksum: place(&stated.crc_signal),
-        counter: place(&stated.counter_signal),
-    };
+    let protection = stated_protection(message)?.ok()?;
     Some(KnownProtection {
         name: message.name.as_str(),
         max_delta: 1,
-        protection: attributes.to_protection().ok()?,
-        place: ProtectionPlace::Database(stated.line),
+        protection,
+        place: ProtectionPlace::Database(message.e2e.as_ref()?.line),
     })
-}
-
-/// Reads a number as C writes it.
-fn number(text: &str) -> Option<u32> {
-    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(hex) => u32::from_str_radix(hex, 16).ok(),
-        None => text.parse().ok(),
-    }
 }
 
 /// Returns the words of a name, in capitals: `MsgCRC_2` has MSG, CRC and 2.

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 /// A socket that sends and receives datagrams and never blocks. Tests have one in memory.
-pub(super) trait DatagramSocket: Send {
+pub(super) trait DatagramSocket: Send + 'static {
     /// Receives a datagram.
     ///
     /// # Errors

@@ -45,7 +45,7 @@ struct FrameInspector {
     counters: RxCounters,
 }
 
-impl<W: ReceiveWay> RawReceive<W> {
+impl<W: ReceiveWay + 'static> RawReceive<W> {
     pub(super) fn new(shared: Arc<SharedSockets>, way: W, hardware_stamps: bool) -> Self {
         Self {
             shared,
@@ -149,7 +149,7 @@ fn update_state(shared: &SharedSockets, frame: FrameRef<'_>, now: Nanos) {
     }
 }
 
-impl<W: ReceiveWay> Receive for RawReceive<W> {
+impl<W: ReceiveWay + 'static> Receive for RawReceive<W> {
     fn receive(
         &mut self,
         now: Nanos,
@@ -251,7 +251,7 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
     }
 }
 
-impl<W: ReceiveWay> PollReceive for RawReceive<W> {
+impl<W: ReceiveWay + 'static> PollReceive for RawReceive<W> {
     fn wait(&self) -> PortWait {
         let bound = self.shared.state() != SocketState::Gone;
         PortWait {

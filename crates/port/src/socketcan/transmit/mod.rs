@@ -301,7 +301,7 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
     }
 }
 
-impl<W: TransmitWay> PollTransmit for RawTransmit<W> {
+impl<W: TransmitWay + 'static> PollTransmit for RawTransmit<W> {
     fn wait(&self) -> PortWait {
         let full = self.count > 0 && self.held == HoldReason::Socket;
         PortWait {

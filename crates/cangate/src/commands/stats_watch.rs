@@ -1,7 +1,7 @@
 //! `cangate stats --watch`: rates, printed repeatedly.
 
 use super::choice::{ANSWER_TIMEOUT, GatewayChoice, understand};
-use crate::cli::WatchArgs;
+use crate::cli::StatsWatch;
 use crate::rates::{GatewayRates, percent, words};
 use console::Failure;
 use console::table::{row, table};
@@ -23,7 +23,7 @@ pub(super) enum WatchResult {
 
 /// Reads the counters of a gateway that answered before.
 pub(super) fn fetch(socket: &Path) -> Result<WatchResult, Failure> {
-    match control::request(socket, ControlRequest::Stats, ANSWER_TIMEOUT) {
+    match control::request(socket, &ControlRequest::Stats, ANSWER_TIMEOUT) {
         Ok(value) => Ok(WatchResult::Seen(value.clone(), understand(value)?)),
         Err(CallError::NoListener { .. } | CallError::Broken { .. }) => Ok(WatchResult::Ended),
         // The connection was accepted and closed again.
@@ -39,7 +39,7 @@ pub(super) fn ended(socket: &Path) -> String {
     format!("The gateway at {} has ended.", socket.display())
 }
 
-pub(super) fn watch(args: &WatchArgs, gateway: &GatewayChoice) -> Result<(), Failure> {
+pub(super) fn watch(args: &StatsWatch, gateway: &GatewayChoice) -> Result<(), Failure> {
     let mut before: GatewayStats = understand(gateway.ask(ControlRequest::Stats)?)?;
     let mut at = Instant::now();
     let mut out = std::io::stdout();

@@ -1,0 +1,223 @@
+//! The state of the screen, and the effect of keys on it.
+
+use crate::watching::{MessageRow, MessageTable, NamedDatabases, RowKey, SeenFrame, WatchLosses};
+use frame::Nanos;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// The maximum length of the filter.
+const MAX_FILTER: usize = 40;
+
+/// The order of the rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum RowOrder {
+    /// By port and ID.
+    #[default]
+    Id,
+    /// The most frames first.
+    Count,
+    /// The shortest mean period first.
+    Period,
+    /// The last frame first.
+    Recent,
+}
+
+impl RowOrder {
+    const ALL: [Self; 4] = [Self::Id, Self::Count, Self::Period, Self::Recent];
+
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Id => "ID",
+            Self::Count => "count",
+            Self::Period => "period",
+            Self::Recent => "latest",
+        }
+    }
+
+    fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|order| *order == self);
+        let next = at.map_or(0, |at| (at + 1) % Self::ALL.len());
+        Self::ALL.get(next).copied().unwrap_or_default()
+    }
+}
+
+/// The state that the screen shows.
+pub(super) struct WatchApp<'d> {
+    /// The names of the ports.
+    pub(super) ports: Vec<String>,
+    pub(super) color: bool,
+    /// Whether the ports also send: those of a gateway.
+    pub(super) is_gateway: bool,
+    pub(super) databases: &'d NamedDatabases,
+    table: MessageTable,
+    pub(super) losses: WatchLosses,
+    pub(super) order: RowOrder,
+    pub(super) is_reversed: bool,
+    pub(super) filter: String,
+    /// Whether the keys go into the filter.
+    pub(super) is_editing: bool,
+    /// The table as it was when the screen was paused.
+    paused: Option<MessageTable>,
+    /// Whether the help on the keys is shown in place of the table, until the next key.
+    pub(super) helps: bool,
+    /// Whether each row is followed by its signals.
+    pub(super) shows_signals: bool,
+    /// The selected row, and the first one shown.
+    pub(super) selected: usize,
+    pub(super) first: usize,
+    /// The rows whose whole payload and signals are shown.
+    pub(super) open: Option<RowKey>,
+}
+
+impl<'d> WatchApp<'d> {
+    pub(super) fn new(
+        ports: Vec<String>,
+        is_gateway: bool,
+        databases: &'d NamedDatabases,
+        color: bool,
+    ) -> Self {
+        Self {
+            ports,
+            color,
+            is_gateway,
+            databases,
+            table: MessageTable::default(),
+            losses: WatchLosses::default(),
+            order: RowOrder::Id,
+            is_reversed: false,
+            filter: String::new(),
+            is_editing: false,
+            paused: None,
+            helps: false,
+            shows_signals: false,
+            selected: 0,
+            first: 0,
+            open: None,
+        }
+    }
+
+    /// Takes frames, also while the screen is paused.
+    pub(super) fn take(&mut self, frames: Vec<SeenFrame>, losses: WatchLosses) {
+        self.losses = losses;
+        for seen in frames {
+            self.table.add(seen);
+        }
+    }
+
+    /// Handles a key. Returns whether the program should end.
+    pub(super) fn press(&mut self, key: KeyEvent) -> bool {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return matches!(key.code, KeyCode::Char('c' | 'd'));
+        }
+        if self.helps {
+            self.helps = false;
+            return key.code == KeyCode::Char('q');
+        }
+        if self.is_editing {
+            self.edit(key.code);
+            return false;
+        }
+        match key.code {
+            KeyCode::Char('q') => return true,
+            KeyCode::Esc if self.open.is_some() => self.open = None,
+            KeyCode::Esc if self.filter.is_empty() => return true,
+            KeyCode::Esc => self.filter.clear(),
+            KeyCode::Char('s') => self.order = self.order.next(),
+            KeyCode::Char('r') => self.is_reversed = !self.is_reversed,
+            KeyCode::Char('p') => {
+                self.paused = match self.paused {
+                    Some(_) => None,
+                    None => Some(self.table.clone()),
+                };
+            }
+            KeyCode::Char('c') => {
+                self.table = MessageTable::default();
+                self.paused = None;
+                self.open = None;
+            }
+            KeyCode::Char('d') => self.shows_signals = !self.shows_signals,
+            KeyCode::Char('h' | '?') => self.helps = true,
+            KeyCode::Char('/') => self.is_editing = true,
+            KeyCode::Enter => self.toggle(),
+            KeyCode::Up => self.selected = self.selected.saturating_sub(1),
+            KeyCode::Down => self.selected = self.selected.saturating_add(1),
+            KeyCode::PageUp => self.selected = self.selected.saturating_sub(10),
+            KeyCode::PageDown => self.selected = self.selected.saturating_add(10),
+            KeyCode::Home => self.selected = 0,
+            KeyCode::End => self.selected = usize::MAX,
+            _ => {}
+        }
+        false
+    }
+
+    fn edit(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Enter => self.is_editing = false,
+            KeyCode::Esc => {
+                self.is_editing = false;
+                self.filter.clear();
+            }
+            KeyCode::Backspace => {
+                self.filter.pop();
+            }
+            KeyCode::Char(c) if self.filter.chars().count() < MAX_FILTER => self.filter.push(c),
+            _ => {}
+        }
+        self.selected = 0;
+    }
+
+    /// Opens the selected row, or closes it.
+    fn toggle(&mut self) {
+        let selected = self
+            .rows()
+            .get(self.selected)
+            .map(|(key, _)| (*key).clone());
+        self.open = selected.filter(|key| self.open.as_ref() != Some(key));
+    }
+
+    /// Returns the rows that pass the filter, in the selected order.
+    pub(super) fn rows(&self) -> Vec<(&RowKey, &MessageRow)> {
+        let all = self.shown().rows();
+        let mut all: Vec<_> = all.filter(|(key, _)| self.passes(key)).collect();
+        match self.order {
+            RowOrder::Id => {}
+            RowOrder::Count => all.sort_by_key(|(_, row)| std::cmp::Reverse(row.count)),
+            RowOrder::Period => {
+                all.sort_by_key(|(_, row)| row.period().map_or(Nanos::MAX, |period| period.mean))
+            }
+            RowOrder::Recent => all.sort_by_key(|(_, row)| std::cmp::Reverse(row.last)),
+        }
+        if self.is_reversed {
+            all.reverse();
+        }
+        all
+    }
+
+    /// Returns whether the screen is paused.
+    pub(super) const fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// Returns the table that the screen shows.
+    pub(super) fn shown(&self) -> &MessageTable {
+        self.paused.as_ref().unwrap_or(&self.table)
+    }
+
+    /// Returns the name of the message of a row; empty if no database has it.
+    pub(super) fn name(&self, key: &RowKey) -> &str {
+        let message = self.databases.message(&key.port, key.id);
+        message.map_or("", |message| message.name.as_str())
+    }
+
+    fn passes(&self, key: &RowKey) -> bool {
+        let wanted = self.filter.to_lowercase();
+        let texts = [
+            key.id.to_string(),
+            key.port.to_string(),
+            self.name(key).to_owned(),
+        ];
+        wanted.is_empty()
+            || texts
+                .iter()
+                .any(|text| text.to_lowercase().contains(&wanted))
+    }
+}

@@ -1,0 +1,97 @@
+//! The display on a terminal.
+
+use super::app::WatchApp;
+use super::{OpenSource, WatchEnd, view};
+use crate::opening::unix_now;
+use crate::watching::{NamedDatabases, WatchLosses, WatchNews};
+use console::Failure;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::TryRecvError;
+use std::time::{Duration, Instant};
+
+/// The time to wait for keys before frames are looked at. A frame is shown at most this long, and a
+/// drawing, after it came.
+const TURN: Duration = Duration::from_millis(40);
+
+/// The time between two drawings without news: bytes lose their mark some time after their change.
+const REDRAW: Duration = Duration::from_millis(250);
+
+/// Time after the last frame from which on no byte is marked any more.
+const MARKS_END: Duration = Duration::from_secs(2);
+
+/// Shows the table until a key, a signal, or the end of the source; returns the losses.
+pub(super) fn show(
+    source: &OpenSource,
+    databases: &NamedDatabases,
+    end: WatchEnd,
+    color: bool,
+) -> Result<WatchLosses, Failure> {
+    let quit = Arc::new(AtomicBool::new(false));
+    for signal in [
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+        signal_hook::consts::SIGINT,
+    ] {
+        signal_hook::flag::register(signal, Arc::clone(&quit))?;
+    }
+    let mut app = WatchApp::new(source.ports.clone(), source.is_gateway, databases, color);
+    let mut terminal = ratatui::try_init()?;
+    let shown = turns(&mut terminal, &mut app, source, end, &quit);
+    ratatui::try_restore()?;
+    if let Some(why) = shown? {
+        println!("{why}");
+    }
+    Ok(app.losses)
+}
+
+/// Draws and handles keys; returns why the source has ended, if it has.
+fn turns(
+    terminal: &mut DefaultTerminal,
+    app: &mut WatchApp<'_>,
+    source: &OpenSource,
+    mut end: WatchEnd,
+    quit: &AtomicBool,
+) -> Result<Option<String>, Failure> {
+    let mut is_changed = true;
+    let (mut drawn, mut last) = (Instant::now(), Instant::now());
+    while !quit.load(Ordering::Relaxed) && !end.has_come() {
+        if is_changed || (drawn.elapsed() >= REDRAW && last.elapsed() < MARKS_END) {
+            let now = unix_now();
+            terminal.draw(|frame| view::draw(app, now, frame))?;
+            drawn = Instant::now();
+        }
+        is_changed = false;
+        if event::poll(end.wait(TURN))? {
+            match event::read()? {
+                Event::Key(key) if key.kind != KeyEventKind::Release => {
+                    if app.press(key) {
+                        return Ok(None);
+                    }
+                    is_changed = true;
+                }
+                Event::Resize(..) => is_changed = true,
+                _ => {}
+            }
+        }
+        loop {
+            match source.news.try_recv() {
+                Ok(WatchNews::Frames(mut frames, losses)) => {
+                    let wanted = usize::try_from(end.left).unwrap_or(usize::MAX);
+                    frames.truncate(wanted);
+                    end.left -= frames.len() as u64;
+                    app.take(frames, losses);
+                    last = Instant::now();
+                    is_changed = true;
+                }
+                Ok(WatchNews::Failed(failure)) => return Err(failure),
+                Ok(WatchNews::Ended(why)) => return Ok(Some(why)),
+                Err(TryRecvError::Disconnected) => return Ok(None),
+                Err(TryRecvError::Empty) => break,
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,292 @@
+//! The step that offers each frame at its time.
+
+use super::{FrameSource, FrameTarget, NextFrame, OfferAnswer};
+use console::Failure;
+use frame::{FrameBuf, Nanos};
+
+/// Time after which a frame that found no room is offered again, ns. Most ports have a descriptor
+/// that reports room earlier.
+pub(crate) const AGAIN: Nanos = 200_000;
+
+/// The fates of the frames of a sender, until they were taken: their sum is the number of frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SendCounts {
+    /// Frames that were due.
+    pub(crate) frames: u64,
+    /// Frames that the destination took.
+    pub(crate) taken: u64,
+    /// Frames that the destination cannot carry.
+    pub(crate) unsupported: u64,
+    /// Frames that found no room in time.
+    pub(crate) full: u64,
+    /// Frames for which the destination was down until their time was over.
+    pub(crate) down: u64,
+    /// Times between when a frame was due and when it was taken.
+    pub(crate) late: LateTimes,
+}
+
+/// How late frames were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LateTimes {
+    sum: u128,
+    /// The longest time, ns.
+    pub(crate) max: Nanos,
+}
+
+impl LateTimes {
+    fn add(&mut self, late: Nanos) {
+        self.sum += u128::from(late);
+        self.max = self.max.max(late);
+    }
+
+    /// Returns the mean of this many frames, ns.
+    pub(crate) fn mean(&self, frames: u64) -> Nanos {
+        let mean = self.sum.checked_div(frames.into()).unwrap_or(0);
+        Nanos::try_from(mean).unwrap_or(Nanos::MAX)
+    }
+}
+
+/// The time of the next step of a sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NextStep {
+    /// At this time, or earlier if the destination has news.
+    At(Nanos),
+    /// When the source has input.
+    Input,
+    /// Never: all frames have their fate.
+    Done,
+}
+
+/// Offers the frames of a source to a target, each at its time, in their order. A frame without
+/// room is offered again until its timeout is over; those behind it wait.
+pub(crate) struct FrameSender {
+    timeout: Nanos,
+    frame: Box<FrameBuf>,
+    /// The time of the frame in the buffer, if it has no fate yet.
+    due: Option<Nanos>,
+    counts: SendCounts,
+    /// No further frames are begun.
+    is_ended: bool,
+}
+
+impl FrameSender {
+    /// Creates a sender that gives a frame up this time after it was due, ns.
+    pub(crate) fn new(timeout: Nanos) -> Self {
+        Self {
+            timeout,
+            frame: Box::default(),
+            due: None,
+            counts: SendCounts::default(),
+            is_ended: false,
+        }
+    }
+
+    /// Returns the fates so far.
+    pub(crate) const fn counts(&self) -> SendCounts {
+        self.counts
+    }
+
+    /// Begins no further frame. The one that was due and found no room has its fate now: it was not
+    /// sent in time. One whose time has not come is not a frame of the run.
+    pub(crate) fn end(&mut self, now: Nanos) {
+        self.is_ended = true;
+        if self.due.take().is_some_and(|due| due <= now) {
+            self.counts.frames += 1;
+            self.counts.full += 1;
+        }
+    }
+
+    /// Offers all frames whose time has come.
+    ///
+    /// # Errors
+    /// The target cannot go on.
+    pub(crate) fn step(
+        &mut self,
+        clock: &mut dyn FnMut() -> Nanos,
+        source: &mut dyn FrameSource,
+        target: &mut dyn FrameTarget,
+    ) -> Result<NextStep, Failure> {
+        while !self.is_ended {
+            let now = clock();
+            let due = match self.due {
+                Some(due) => due,
+                None => match source.next(now, &mut self.frame) {
+                    NextFrame::Due(due) => *self.due.insert(due),
+                    NextFrame::Later => return Ok(NextStep::Input),
+                    NextFrame::End => break,
+                },
+            };
+            if now < due {
+                return Ok(NextStep::At(due));
+            }
+            let answer = target.offer(now, self.frame.view())?;
+            let counts = &mut self.counts;
+            let end = due.saturating_add(self.timeout);
+            match answer {
+                OfferAnswer::Taken => {
+                    counts.taken += 1;
+                    counts.late.add(now - due);
+                }
+                OfferAnswer::Unsupported => counts.unsupported += 1,
+                OfferAnswer::Full if now >= end => counts.full += 1,
+                OfferAnswer::Down if now >= end => counts.down += 1,
+                OfferAnswer::Full | OfferAnswer::Down => {
+                    return Ok(NextStep::At(end.min(now.saturating_add(AGAIN))));
+                }
+            }
+            counts.frames += 1;
+            self.due = None;
+        }
+        Ok(NextStep::Done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FrameMaker, FrameRounds, TargetTotals};
+    use super::*;
+    use frame::{Frame, FrameRef};
+    use linux::PollSet;
+    use proptest::prelude::*;
+
+    /// A target that answers as it is told, and notes when each frame was taken.
+    #[derive(Default)]
+    struct ToldTarget {
+        answers: Vec<OfferAnswer>,
+        taken: Vec<(Nanos, String)>,
+    }
+
+    impl FrameTarget for ToldTarget {
+        fn offer(&mut self, now: Nanos, frame: FrameRef<'_>) -> Result<OfferAnswer, Failure> {
+            let answer = self.answers.pop().unwrap_or(OfferAnswer::Taken);
+            if answer == OfferAnswer::Taken {
+                self.taken.push((now, frame.to_string()));
+            }
+            Ok(answer)
+        }
+
+        fn serve(&mut self, _: Nanos) -> Result<Option<Nanos>, Failure> {
+            Ok(None)
+        }
+
+        fn wait(&self, _: &mut PollSet) {}
+
+        fn totals(&self) -> TargetTotals {
+            TargetTotals::default()
+        }
+    }
+
+    fn rounds(frames: &[&str], period: Nanos, rounds: u64) -> FrameRounds {
+        let fixed = |text: &&str| {
+            let frame: Frame = text.parse().unwrap();
+            let mut buffer = FrameBuf::new();
+            buffer.set(frame.view());
+            FrameMaker::Fixed(Box::new(buffer))
+        };
+        FrameRounds::new(frames.iter().map(fixed).collect(), period, Some(rounds))
+    }
+
+    /// Runs to the end; each wait takes `oversleep` longer than asked.
+    fn run(
+        sender: &mut FrameSender,
+        source: &mut FrameRounds,
+        target: &mut ToldTarget,
+        oversleep: Nanos,
+    ) {
+        let mut now = 1_000;
+        loop {
+            match sender.step(&mut || now, source, target).unwrap() {
+                NextStep::At(at) => now = at.max(now) + oversleep,
+                NextStep::Input => panic!("rounds need no input"),
+                NextStep::Done => return,
+            }
+        }
+    }
+
+    #[test]
+    fn a_period_does_not_drift() {
+        let mut sender = FrameSender::new(1_000_000);
+        let mut source = rounds(&["123#11", "124#22"], 10_000, 100);
+        let mut target = ToldTarget::default();
+        run(&mut sender, &mut source, &mut target, 70);
+        let times: Vec<Nanos> = target.taken.iter().map(|(at, _)| *at).collect();
+        let expected = (0..200).map(|n| 1_000 + n / 2 * 10_000 + if n < 2 { 0 } else { 70 });
+        assert_eq!(times, expected.collect::<Vec<_>>());
+        let counts = sender.counts();
+        assert_eq!((counts.frames, counts.taken), (200, 200));
+        assert_eq!((counts.late.max, counts.late.mean(200)), (70, 69));
+    }
+
+    #[test]
+    fn a_frame_without_room_is_offered_again_and_then_given_up() {
+        let mut sender = FrameSender::new(3 * AGAIN);
+        let mut source = rounds(&["001#", "002#", "003#", "004#", "005#"], 0, 1);
+        // The last answer is the first one: a frame waits once, one until its time is over, which is
+        // then over for the next one, too; one is refused.
+        let mut target = ToldTarget {
+            answers: vec![
+                OfferAnswer::Unsupported,
+                OfferAnswer::Down,
+                OfferAnswer::Full,
+                OfferAnswer::Full,
+                OfferAnswer::Full,
+                OfferAnswer::Taken,
+                OfferAnswer::Full,
+            ],
+            ..ToldTarget::default()
+        };
+        run(&mut sender, &mut source, &mut target, 0);
+        let counts = sender.counts();
+        let fates = (counts.taken, counts.full, counts.down, counts.unsupported);
+        assert_eq!((counts.frames, fates), (5, (2, 1, 1, 1)));
+        assert_eq!(target.taken[0], (1_000 + AGAIN, "001#".to_owned()));
+        assert_eq!(target.taken[1], (1_000 + 3 * AGAIN, "005#".to_owned()));
+    }
+
+    #[test]
+    fn an_end_on_request_gives_each_frame_a_fate() {
+        let mut sender = FrameSender::new(1_000_000);
+        let mut source = rounds(&["123#"], 10_000, 5);
+        let mut target = ToldTarget::default();
+        let step = sender.step(&mut || 0, &mut source, &mut target).unwrap();
+        assert_eq!(step, NextStep::At(10_000));
+        target.answers = vec![OfferAnswer::Full];
+        sender
+            .step(&mut || 10_000, &mut source, &mut target)
+            .unwrap();
+        sender.end(10_500);
+        let step = sender
+            .step(&mut || 20_000, &mut source, &mut target)
+            .unwrap();
+        assert_eq!(step, NextStep::Done);
+        let counts = sender.counts();
+        assert_eq!((counts.frames, counts.taken, counts.full), (2, 1, 1));
+        // A frame whose time has not come is none of the run.
+        let mut sender = FrameSender::new(1_000_000);
+        let mut source = rounds(&["123#"], 10_000, 5);
+        sender.step(&mut || 0, &mut source, &mut target).unwrap();
+        sender.end(9_999);
+        assert_eq!(sender.counts().frames, 1);
+    }
+
+    proptest! {
+        /// Whatever a target answers, and however long waits take, the fates add up.
+        #[test]
+        fn every_frame_has_a_fate(
+            answers in prop::collection::vec(prop_oneof![
+                Just(OfferAnswer::Taken), Just(OfferAnswer::Full),
+                Just(OfferAnswer::Down), Just(OfferAnswer::Unsupported),
+            ], 0..200),
+            period in 0_u64..1_000_000, number in 1_u64..20, oversleep in 0_u64..2_000_000,
+        ) {
+            let mut sender = FrameSender::new(500_000);
+            let mut source = rounds(&["123#11", "124##1AA"], period, number);
+            let mut target = ToldTarget { answers, ..ToldTarget::default() };
+            run(&mut sender, &mut source, &mut target, oversleep);
+            let counts = sender.counts();
+            let sum = counts.taken + counts.full + counts.down + counts.unsupported;
+            prop_assert_eq!((counts.frames, sum), (2 * number, 2 * number));
+            prop_assert_eq!(target.taken.len() as u64, counts.taken);
+        }
+    }
+}

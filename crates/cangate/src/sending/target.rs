@@ -1,0 +1,51 @@
+//! Where frames go.
+
+use console::Failure;
+use frame::{FrameRef, Nanos};
+use linux::PollSet;
+
+/// The answer to a frame that was offered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OfferAnswer {
+    /// It was taken.
+    Taken,
+    /// There is no room for it at the moment.
+    Full,
+    /// The port is down, gone or bus-off at the moment.
+    Down,
+    /// The port can never carry such a frame.
+    Unsupported,
+}
+
+/// The further fates of the frames that were taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct TargetTotals {
+    /// Frames that left: to the kernel, onto the bus, into the file, or to the gateway.
+    pub(crate) sent: u64,
+    /// Frames that were taken and lost.
+    pub(crate) lost: u64,
+    /// Frames that still wait.
+    pub(crate) held: u64,
+}
+
+/// A destination of frames.
+pub(crate) trait FrameTarget {
+    /// Offers a frame, and passes it on at once if possible.
+    ///
+    /// # Errors
+    /// The destination cannot go on.
+    fn offer(&mut self, now: Nanos, frame: FrameRef<'_>) -> Result<OfferAnswer, Failure>;
+
+    /// Does the work of the destination that is due: it passes on what waits, and takes in what
+    /// comes. Returns the time of the next call at the latest.
+    ///
+    /// # Errors
+    /// The destination cannot go on.
+    fn serve(&mut self, now: Nanos) -> Result<Option<Nanos>, Failure>;
+
+    /// Adds the descriptors that make [`FrameTarget::serve`] worth a call.
+    fn wait(&self, poll: &mut PollSet);
+
+    /// Returns the further fates of the frames that were taken.
+    fn totals(&self) -> TargetTotals;
+}
