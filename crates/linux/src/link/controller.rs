@@ -90,6 +90,13 @@ pub(super) fn controller(data: &[u8]) -> (Option<BitRate>, Option<ControllerStat
     (bit_rate, rate(IFLA_CAN_STATE).and_then(state))
 }
 
+/// Returns the sample points of both phases, thousandths of a bit; 0 means that none is known.
+pub(super) fn sample_points(data: &[u8]) -> [Option<u32>; 2] {
+    // `sample_point` is the second member of `struct can_bittiming`.
+    let point = |kind| inner(data, kind)?.get(4..).and_then(number);
+    [IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING].map(|kind| point(kind).filter(|&at| at > 0))
+}
+
 fn state(number: u32) -> Option<ControllerState> {
     match number {
         4 => Some(ControllerState::Stopped),

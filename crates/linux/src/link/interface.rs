@@ -1,7 +1,7 @@
 //! One interface, as rtnetlink describes it (`uapi/linux/rtnetlink.h`, `if_link.h`).
 
 use super::controller::{
-    ControllerCounters, ControllerState, ErrorCounters, controller, error_counters,
+    ControllerCounters, ControllerState, ErrorCounters, controller, error_counters, sample_points,
 };
 use super::counters::LinkCounters;
 use crate::Errno;
@@ -17,8 +17,11 @@ pub(super) const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 pub(super) const IFLA_TXQLEN: u16 = 13;
 pub(super) const IFLA_LINKINFO: u16 = 18;
+const IFLA_IFALIAS: u16 = 20;
 const IFLA_STATS64: u16 = 23;
 const IFLA_XDP: u16 = 43;
+const IFLA_PROP_LIST: u16 = 52;
+const IFLA_ALT_IFNAME: u16 = 53;
 pub(super) const IFLA_INFO_KIND: u16 = 1;
 pub(super) const IFLA_INFO_DATA: u16 = 2;
 const IFLA_INFO_XSTATS: u16 = 3;
@@ -30,6 +33,8 @@ const IFF_RUNNING: u32 = 1 << 6;
 const IFF_ECHO: u32 = 1 << 18;
 /// The longest name of an interface in bytes, without the zero at its end (`IFNAMSIZ`).
 const MAX_NAME: usize = 15;
+/// The longest alternative name in bytes, without the zero at its end (`ALTIFNAMSIZ`).
+const MAX_ALTNAME: usize = 127;
 
 /// Size of `struct ifinfomsg` in bytes.
 pub const IFINFO: usize = 16;
@@ -41,6 +46,10 @@ pub struct NetLink {
     pub index: u32,
     /// The present name.
     pub name: String,
+    /// Its alternative names (`ip link property add dev … altname …`), in the kernel's order.
+    pub altnames: Vec<String>,
+    /// The text that an administrator gave it (`ip link set … alias …`).
+    pub alias: Option<String>,
     /// Whether it is a CAN interface.
     pub can: bool,
     /// Size of the largest frame structure that it takes, in bytes: 16 classic, 72 FD, more XL.
@@ -58,6 +67,9 @@ pub struct NetLink {
     /// The configured bit rates; `None` for virtual interfaces, which have none, and where the
     /// driver reports none (slcan).
     pub bit_rate: Option<BitRate>,
+    /// The sample points at these bit rates, thousandths of a bit: nominal, data phase. Each is
+    /// `None` where the driver reports none.
+    pub sample_points: [Option<u32>; 2],
     /// The error state, where it is a controller.
     pub state: Option<ControllerState>,
     /// The error counters, where it is a controller whose driver reports them.
@@ -89,7 +101,7 @@ impl NetLink {
         matches!(self.kind.as_str(), "vcan" | "vxcan")
     }
 
-    /// Queries the kernel about one interface.
+    /// Queries the kernel about one interface, by its name or an alternative name.
     ///
     /// # Errors
     /// [`LinkError::Refused`] with ENODEV where no interface has this name.
@@ -100,11 +112,17 @@ impl NetLink {
 
 /// Returns the kernel's description of an interface: the body of RTM_NEWLINK.
 pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
-    if name.is_empty() || name.len() > MAX_NAME || name.contains('\0') {
+    if name.is_empty() || name.len() > MAX_ALTNAME || name.contains('\0') {
         return Err(LinkError::Refused(Errno::NODEV.into()));
     }
     let mut body = vec![0; IFINFO];
-    attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
+    // The kernel looks up both kinds of names by either attribute; they differ in their lengths.
+    let kind = if name.len() > MAX_NAME {
+        IFLA_ALT_IFNAME
+    } else {
+        IFLA_IFNAME
+    };
+    attribute(&mut body, kind, &[name.as_bytes(), &[0]].concat());
     let answer = NetlinkSocket::open()?.one(RTM_GETLINK, body)?;
     let answer = answer.map_err(LinkError::Refused)?;
     let found = answer.into_iter().find(|(kind, _)| *kind == RTM_NEWLINK);
@@ -150,12 +168,19 @@ pub(super) fn link(body: &[u8]) -> Result<NetLink, MalformedMessage> {
                 // Other kinds of interfaces have data of other kinds.
                 if let Some(data) = inner(value, IFLA_INFO_DATA).filter(|_| link.can) {
                     (link.bit_rate, link.state) = controller(data);
+                    link.sample_points = sample_points(data);
                     link.errors = error_counters(data);
                 }
                 // For other kinds of interfaces the attribute has other content.
                 if let Some(counted) = inner(value, IFLA_INFO_XSTATS).filter(|_| link.can) {
                     link.controller = ControllerCounters::read(counted);
                 }
+            }
+            IFLA_IFALIAS => link.alias = Some(text(value)).filter(|text| !text.is_empty()),
+            IFLA_PROP_LIST => {
+                let names = attributes(value).map_while(Result::ok);
+                let names = names.filter(|(kind, _)| *kind == IFLA_ALT_IFNAME);
+                link.altnames = names.map(|(_, name)| text(name)).collect();
             }
             IFLA_STATS64 => link.counters = LinkCounters::read(value).unwrap_or_default(),
             IFLA_XDP => {
@@ -180,8 +205,8 @@ mod tests {
         out
     }
 
-    fn timing(rate: u32) -> Vec<u8> {
-        let mut out = rate.to_ne_bytes().to_vec();
+    fn timing(rate: u32, sample_point: u32) -> Vec<u8> {
+        let mut out = [rate, sample_point].map(u32::to_ne_bytes).concat();
         out.resize(32, 0);
         out
     }
@@ -198,8 +223,8 @@ mod tests {
     #[test]
     fn bit_rates_and_state_are_read() {
         let data = [
-            wrapped(1, &timing(500_000)),
-            wrapped(9, &timing(2_000_000)),
+            wrapped(1, &timing(500_000, 875)),
+            wrapped(9, &timing(2_000_000, 0)),
             wrapped(4, &3_u32.to_ne_bytes()),
             // `struct can_berr_counter`: TEC, REC.
             wrapped(8, &[0x0102_u16, 0x0304].map(u16::to_ne_bytes).concat()),
@@ -214,12 +239,20 @@ mod tests {
         body.extend(wrapped(IFLA_IFNAME, b"can0\0"));
         body.extend(wrapped(IFLA_MTU, &72_u32.to_ne_bytes()));
         body.extend(wrapped(IFLA_TXQLEN, &10_u32.to_ne_bytes()));
+        body.extend(wrapped(IFLA_IFALIAS, b"left door\0"));
+        let names = [&b"body\0"[..], b"a-name-longer-than-15-bytes\0"];
+        let names = names.map(|name| wrapped(IFLA_ALT_IFNAME, name));
+        body.extend(wrapped(IFLA_PROP_LIST | 0x8000, &names.concat()));
         body.extend(wrapped(IFLA_LINKINFO, &info.concat()));
         let counters = (11..35_u64).flat_map(u64::to_ne_bytes);
         body.extend(wrapped(IFLA_STATS64, &counters.collect::<Vec<_>>()));
         let expected = NetLink {
             index: 7,
             name: "can0".to_owned(),
+            altnames: ["body", "a-name-longer-than-15-bytes"]
+                .map(str::to_owned)
+                .into(),
+            alias: Some("left door".to_owned()),
             can: true,
             mtu: 72,
             up: true,
@@ -228,6 +261,7 @@ mod tests {
             kind: "can".to_owned(),
             queue: Some(10),
             bit_rate: Some(BitRate::new(500_000, Some(2_000_000)).unwrap()),
+            sample_points: [Some(875), None],
             state: Some(ControllerState::Started(ErrorState::BusOff)),
             errors: Some(ErrorCounters {
                 transmit: 0x0102,

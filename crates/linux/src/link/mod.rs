@@ -1,9 +1,12 @@
 //! The network interfaces of this network namespace, over rtnetlink: their list, their changes, the
-//! kernel's data about a CAN controller, and the settings of an interface.
+//! kernel's data about a CAN controller, and the settings of an interface. The devices behind them
+//! ([`ParentDevice`]) are in sysfs; [`InterfaceFacts`] is both.
 
 mod controller;
 mod counters;
+mod device;
 mod events;
+mod facts;
 mod interface;
 mod links;
 mod saved;
@@ -11,7 +14,9 @@ mod setup;
 
 pub use controller::{ControllerCounters, ControllerState, ErrorCounters};
 pub use counters::LinkCounters;
+pub use device::{ParentDevice, SYSFS, UsbDevice};
 pub use events::LinkEvents;
+pub use facts::InterfaceFacts;
 pub use interface::{IFINFO, LinkError, NetLink};
 pub use links::NetLinks;
 pub use saved::SavedSettings;
