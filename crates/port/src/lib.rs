@@ -56,6 +56,7 @@ mod opener;
 mod pace;
 mod queueing;
 mod spec;
+mod stand_in;
 mod wait;
 
 kinds::kinds! {
@@ -99,4 +100,5 @@ pub use opener::{AtStart, PortOpener};
 pub use pace::SourcePace;
 pub use queueing::{QueueSettings, QueueSize};
 pub use spec::PortSpec;
+pub use stand_in::{NodeStandIn, SimulatedPlace, StandIn};
 pub use wait::{Halves, PollReceive, PollTransmit, PortWait};

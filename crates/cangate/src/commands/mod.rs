@@ -24,6 +24,8 @@ mod ping;
 mod service;
 #[cfg(feature = "shm")]
 mod shm;
+#[cfg(feature = "demo")]
+mod simulation;
 mod timing;
 #[cfg(feature = "top")]
 mod top;

@@ -34,6 +34,7 @@ mod run;
 mod says;
 mod schema;
 mod signals;
+mod simulate;
 mod statuses;
 mod timing;
 mod top;
