@@ -1,5 +1,6 @@
 //! The errors of a demo.
 
+use port::PortError;
 use port::log::LogError;
 use std::io;
 use std::path::PathBuf;
@@ -15,12 +16,12 @@ pub enum Error {
         /// The maximum number of routes.
         most: usize,
     },
-    /// A port of the gateway file is not on the embedded bus.
+    /// A port of the gateway file needs real time.
     #[error(
-        "the demo runs on the embedded bus, but port `{port}` is of kind \"{kind}\": give it \
-         `kind = \"bus\"`, or use `cangate run`"
+        "the demo runs in bus time, but port `{port}` of kind \"{kind}\" reads its input in real \
+         time: replay a log by --log, or use `cangate run --simulate`"
     )]
-    NotABus {
+    RealTime {
         /// The port's name.
         port: String,
         /// The port's kind.
@@ -50,6 +51,39 @@ pub enum Error {
     /// A line of the log is not a frame, and [`crate::TesterInput::Log`] is strict.
     #[error("{0}\nwithout --strict such lines are left out and counted")]
     BadLine(LogError),
+    /// A port of the gateway file cannot be opened.
+    #[error("a port cannot be opened")]
+    Port(#[source] Option<PortError>),
+    /// A log that should be repeated is not a file.
+    #[error("{} is not a file, so it cannot be read again: leave --loop out", .0.display())]
+    NoFile(PathBuf),
+    /// A line of the log at which the replay should wait is not valid; its place, and the reason.
+    #[error("{0}: {1}")]
+    Script(String, String),
+    /// An interface of the log is on no bus.
+    #[error(
+        "{place}: no bus and no port of the gateway file is named {interface} (buses: {buses}): \
+         `--map {interface}={}` puts its frames on that bus, `--map {interface}=` leaves them out",
+        buses.split(',').next().unwrap_or("BUS")
+    )]
+    UnknownInterface {
+        /// The place in the log.
+        place: String,
+        /// The interface.
+        interface: String,
+        /// The buses of the gateway file.
+        buses: String,
+    },
+    /// An answer for which the replay waited did not come in time.
+    #[error("{place}: no answer to `{wait}` came from the gateway on bus {bus}")]
+    NoAnswer {
+        /// The place in the log.
+        place: String,
+        /// The line.
+        wait: String,
+        /// The bus.
+        bus: String,
+    },
     /// The log cannot be read to its end.
     #[error(transparent)]
     Log(LogError),
@@ -95,7 +129,10 @@ impl Error {
     pub fn is_input(&self) -> bool {
         match self {
             Self::TooManyRoutes { .. }
-            | Self::NotABus { .. }
+            | Self::RealTime { .. }
+            | Self::NoFile(_)
+            | Self::Script(..)
+            | Self::UnknownInterface { .. }
             | Self::Faults(_)
             | Self::Routes(_)
             | Self::ReadLog { .. }
@@ -104,6 +141,8 @@ impl Error {
             | Self::Circle
             | Self::EmptyLog => true,
             Self::Scene(_)
+            | Self::Port(_)
+            | Self::NoAnswer { .. }
             | Self::Log(_)
             | Self::Write { .. }
             | Self::OutgoingLog(_)

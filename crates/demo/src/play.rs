@@ -1,6 +1,7 @@
 //! The run from the first frame to the last: moves the buses from event to event and lets the
 //! gateway react to each.
 
+use crate::bus_logs::BusLogs;
 use crate::error::Error;
 use crate::progress::DemoProgress;
 use crate::recorder::RunRecorder;
@@ -11,11 +12,20 @@ use bus::{BusStats, NodeEvent, SendError};
 use engine::PortEvent;
 use frame::text::LogLine;
 use frame::wire;
-use frame::{Frame, Nanos};
+use frame::{Frame, Kind, Nanos};
 use port::embedded::BusIndex;
 use probe::BusLoad;
 use std::io::Write;
 use std::time::Instant;
+
+/// The logs that a run writes.
+#[derive(Default)]
+pub(crate) struct PlayOutputs<'a> {
+    /// The frames that the gateway sends, as a candump log.
+    pub(crate) outgoing: Option<&'a mut dyn Write>,
+    /// All frames of each bus.
+    pub(crate) buses: Option<BusLogs>,
+}
 
 /// The data of a finished run.
 pub(crate) struct PlayedRun {
@@ -69,12 +79,11 @@ enum BusSighting {
     },
 }
 
-/// Runs until all frames are sent and the buses are idle. The frames that the gateway sends are
-/// written to `outgoing` as a candump log.
+/// Runs until all frames are sent and the buses are idle.
 pub(crate) fn play(
     scene: &mut DemoScene,
     source: &mut TesterSource,
-    mut outgoing: Option<&mut dyn Write>,
+    outputs: &mut PlayOutputs<'_>,
     progress: &dyn Fn(DemoProgress),
 ) -> Result<PlayedRun, Error> {
     let mut played = PlayedRun {
@@ -100,14 +109,32 @@ pub(crate) fn play(
         .iter()
         .map(|b| b.rate.time(wire::INTERMISSION_BITS, 0))
         .collect();
-    let places: Vec<(BusIndex, bus::NodeId)> = scene
+    let places: Vec<(BusIndex, bus::NodeId, bool)> = scene
         .ports
         .iter()
-        .map(|port| (scene.buses[port.bus].index, port.node))
+        .filter_map(|port| {
+            let place = port.place?;
+            Some((scene.buses[place.bus].index, place.node, place.fd))
+        })
         .collect();
+    if scene.has_ports_beside {
+        // The cycles of made messages begin with the run.
+        settle(scene, &mut played, &mut passed, 0);
+    }
     let mut next_send = source.next()?;
     loop {
-        let next_event = scene.world.next();
+        if next_send.is_none() {
+            next_send = source.next()?;
+        }
+        let waits_until = source.waits_until();
+        let is_over = next_send.is_none() && waits_until.is_none();
+        let next_event = scene.next_event(is_over);
+        if let Some(until) = waits_until
+            && next_event.is_none_or(|event| event > until)
+            && let Some(error) = source.time_out()
+        {
+            return Err(error);
+        }
         if let Some(send) = next_send.take_if(|s| next_event.is_none_or(|t| s.release.at <= t)) {
             played.released += 1;
             played.last_release = send.release.at;
@@ -118,11 +145,10 @@ pub(crate) fn play(
                 Err(SendError::Full) => played.not_sent += 1,
                 Err(error) => return Err(Error::scene(error)),
             }
-            next_send = source.next()?;
             continue;
         }
         let Some(now) = next_event else { break };
-        if next_send.is_none() && now > played.last_release.saturating_add(BUSY_TIMEOUT) {
+        if is_over && now > played.last_release.saturating_add(BUSY_TIMEOUT) {
             played.cut_off = true;
             break;
         }
@@ -140,7 +166,10 @@ pub(crate) fn play(
                 if primary {
                     loads[bus.0].add(start, end + intermission[bus.0]);
                 }
-                let hears = |&&(b, n): &&(BusIndex, bus::NodeId)| b == bus && receivers.receives(n);
+                let hears = |(b, n, fd): &&(BusIndex, bus::NodeId, bool)| {
+                    let takes = *fd || frame.kind() != Kind::Fd;
+                    *b == bus && takes && receivers.receives(*n)
+                };
                 heard += places.iter().filter(hears).count() as u64;
                 seen.push(BusSighting::Frame {
                     bus,
@@ -163,29 +192,9 @@ pub(crate) fn play(
             NodeEvent::Error { .. } | NodeEvent::State { .. } => {}
         });
         for sighting in seen.drain(..) {
-            book(scene, &mut played, &sighting, &mut outgoing)?;
+            book(scene, &mut played, source, &sighting, outputs)?;
         }
-        loop {
-            let before = Instant::now();
-            let step = scene.engine.step(now);
-            let took = before.elapsed();
-            scene.tape.take(&mut passed);
-            let each = (step.frames > 0).then(|| {
-                let each = took.as_nanos() / step.frames as u128;
-                Nanos::try_from(each).unwrap_or(Nanos::MAX)
-            });
-            played
-                .processing
-                .extend(each.iter().cycle().take(step.frames));
-            played.recorder.step(scene, now, &mut passed, each);
-            if step.events {
-                let warnings = &mut played.warnings;
-                scene.engine.events(|event| warnings.push(warning(event)));
-            }
-            if !step.more {
-                break;
-            }
-        }
+        settle(scene, &mut played, &mut passed, now);
         progress(source.progress(now));
     }
     played.end = scene.world.now();
@@ -199,6 +208,37 @@ pub(crate) fn play(
         played.loads.push((load, stats));
     }
     Ok(played)
+}
+
+/// Lets the gateway react to everything that has happened until `now`.
+fn settle(
+    scene: &mut DemoScene,
+    played: &mut PlayedRun,
+    passed: &mut Vec<PassedFrame>,
+    now: Nanos,
+) {
+    loop {
+        let before = Instant::now();
+        let step = scene.engine.step(now);
+        let took = before.elapsed();
+        scene.step = step;
+        scene.tape.take(passed);
+        let each = (step.frames > 0).then(|| {
+            let each = took.as_nanos() / step.frames as u128;
+            Nanos::try_from(each).unwrap_or(Nanos::MAX)
+        });
+        played
+            .processing
+            .extend(each.iter().cycle().take(step.frames));
+        played.recorder.step(scene, now, passed, each);
+        if step.events {
+            let warnings = &mut played.warnings;
+            scene.engine.events(|event| warnings.push(warning(event)));
+        }
+        if !step.more {
+            return;
+        }
+    }
 }
 
 /// Returns the warning to a user about an event of a port.
@@ -215,8 +255,9 @@ fn warning(event: PortEvent<'_>) -> String {
 fn book(
     scene: &DemoScene,
     played: &mut PlayedRun,
+    source: &mut TesterSource,
     sighting: &BusSighting,
-    outgoing: &mut Option<&mut dyn Write>,
+    outputs: &mut PlayOutputs<'_>,
 ) -> Result<(), Error> {
     match *sighting {
         BusSighting::Frame {
@@ -226,14 +267,19 @@ fn book(
             ref frame,
             end,
         } => {
-            let Some(port) = scene.port_of(bus, node) else {
+            let port = scene.port_of(bus, node);
+            if let Some(buses) = &mut outputs.buses {
+                buses.write(bus.0, end, frame, port.is_some())?;
+            }
+            let Some(port) = port else {
                 played.on_the_bus += 1;
                 return Ok(());
             };
+            source.see(bus.0, frame, end);
             let rate = scene.buses[bus.0].rate;
             let duration = wire::length(frame.view()).map_or(0, |l| l.duration(rate, false));
             played.recorder.sent(port, tag, frame, end, duration);
-            if let Some(out) = outgoing {
+            if let Some(out) = &mut outputs.outgoing {
                 let interface = &scene.ports[usize::from(port)].name;
                 let line = LogLine {
                     stamp: end,
@@ -319,7 +365,8 @@ mod tests {
             .map_err(|(error, _)| error)
             .unwrap();
         let mut source = TesterSource::sae(1, 50_000_000, 2).unwrap();
-        let mut played = play(&mut scene, &mut source, None, &|_| {}).unwrap();
+        let outputs = &mut PlayOutputs::default();
+        let mut played = play(&mut scene, &mut source, outputs, &|_| {}).unwrap();
         let warned = "port body: the cable is cut: it is out of service; the others continue.";
         assert_eq!(played.warnings, [warned]);
         let summary = crate::DemoSummary::new(&scene, &config, &source, &mut played);

@@ -1,9 +1,11 @@
 //! A complete run of a demo.
 
+use crate::bus_logs::BusLogs;
 use crate::error::Error;
 use crate::page::{self, Provenance};
-use crate::play;
+use crate::play::{self, PlayOutputs};
 use crate::progress::DemoProgress;
+use crate::replay::LogInput;
 use crate::scene::DemoScene;
 use crate::summary::DemoSummary;
 use crate::traffic::TesterSource;
@@ -35,25 +37,16 @@ pub enum TesterInput<'a> {
         /// The bus time at which they end, ns.
         end: Nanos,
     },
-    /// A candump log; `-` is standard input.
-    Log {
-        /// The path of the file.
-        path: &'a Path,
-        /// Whether to end at the first line that is not a frame, instead of leaving it out.
-        strict: bool,
-    },
+    /// A log.
+    Log(&'a LogInput),
 }
 
-impl TesterInput<'_> {
-    /// Returns the default gateway file of the demo.
-    #[must_use]
-    pub fn gateway_file(&self) -> config::SourceText {
-        let (name, text) = match self {
-            Self::Sae { .. } => SAE_FILE,
-            Self::Log { .. } => LOG_FILE,
-        };
-        config::SourceText::new(name, text)
-    }
+/// Returns the gateway file of a demo for which the user names none: for the SAE messages, or for a
+/// log.
+#[must_use]
+pub fn gateway_file(for_log: bool) -> config::SourceText {
+    let (name, text) = if for_log { LOG_FILE } else { SAE_FILE };
+    config::SourceText::new(name, text)
 }
 
 /// The options of a run.
@@ -94,23 +87,28 @@ pub fn run(
     let mut scene = DemoScene::new(config, options.seed)?;
     let out = options.out.map(OutputFiles::create).transpose()?;
     let mut traffic = match options.input {
-        TesterInput::Log { path, strict } => {
-            let buses = scene.buses.iter();
-            let buses = buses.map(|b| (b.name.clone(), b.rate.data().is_some()));
-            TesterSource::log(path, buses.collect(), strict)?
-        }
+        TesterInput::Log(input) => TesterSource::log(input, scene.replay_buses())?,
         TesterInput::Sae { end } => TesterSource::sae(options.seed, end, scene.buses.len())?,
     };
     let mut log = out.as_ref().map(OutputFiles::log).transpose()?;
-    let writer = log.as_mut().map(|w| w as &mut dyn Write);
-    let mut played = play::play(&mut scene, &mut traffic, writer, progress)?;
+    let names: Vec<&str> = scene.buses.iter().map(|bus| bus.name.as_str()).collect();
+    let buses = options.out.map(|out| BusLogs::create(out, &names));
+    let mut outputs = PlayOutputs {
+        outgoing: log.as_mut().map(|w| w as &mut dyn Write),
+        buses: buses.transpose()?,
+    };
+    let played = play::play(&mut scene, &mut traffic, &mut outputs, progress);
+    // The logs show how far a run came whose answer is missing.
+    let buses = outputs.buses.take().map_or(Ok(()), BusLogs::finish);
     if let Some(log) = &mut log {
         log.flush().map_err(Error::OutgoingLog)?;
     }
+    let mut played = played?;
+    buses?;
     let summary = DemoSummary::new(&scene, config, &traffic, &mut played);
     if let Some(out) = &out {
         let log = match options.input {
-            TesterInput::Log { path, .. } => Some(path),
+            TesterInput::Log(input) => Some(input.path.as_path()),
             TesterInput::Sae { .. } => None,
         };
         let made = Provenance {
@@ -121,7 +119,7 @@ pub fn run(
             command: options.command.to_owned(),
             seed: options.seed,
             config: options.source,
-            traffic: traffic.words(log),
+            traffic: traffic.words(),
         };
         let data = page::data(&made, config, &scene, played, &summary);
         report::run::write(&out.dir, &data)?;

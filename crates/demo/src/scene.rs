@@ -2,21 +2,21 @@
 //! they are needed.
 
 use crate::error::Error;
+use crate::replay::ReplayBus;
 use crate::tap::{PortTap, TapTape};
 use bus::{BusConfig, NodeConfig, NodeId};
 use engine::wrap::TappedHalf;
-use engine::{Engine, NamedPort};
+use engine::{Engine, NamedPort, StepResult};
+use frame::Nanos;
 use frame::wire::BitRate;
 use gateway::config::GatewayConfig;
-use port::PortSettings as _;
-use port::embedded::{BusIndex, BusSettings, BusWorld, TesterNode, WorldError};
+use port::embedded::{
+    BusIndex, BusSettings, BusWorld, TESTER_QUEUE, TesterNode, WorldError, classic_only,
+};
+use port::{PortOpener, PortSettings as _, PortSpec};
 use route::RoutingTable;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The length of a tester's queue: more than any schedule should need, so that a bus that is too
-/// slow for its traffic causes visible losses, which the demo does not hide.
-const TESTER_QUEUE: usize = 1_000;
 
 /// The tester that every bus has from the beginning, to acknowledge; no traffic uses this number.
 const LISTENER: u16 = u16::MAX;
@@ -31,9 +31,19 @@ pub(crate) struct SceneBus {
 /// A gateway's port in the scene.
 pub(crate) struct ScenePort {
     pub(crate) name: String,
+    /// Its node; `None` for a port that is on no bus: a log that is written, messages that are
+    /// made.
+    pub(crate) place: Option<NodePlace>,
+}
+
+/// A gateway's node.
+#[derive(Clone, Copy)]
+pub(crate) struct NodePlace {
     /// Index into [`DemoScene::buses`].
     pub(crate) bus: usize,
     pub(crate) node: NodeId,
+    /// Whether FD frames pass the port.
+    pub(crate) fd: bool,
 }
 
 /// The buses, the gateway between them, and the testers.
@@ -45,6 +55,10 @@ pub(crate) struct DemoScene {
     pub(crate) ports: Vec<ScenePort>,
     pub(crate) tape: TapTape,
     testers: HashMap<(usize, u16), TesterNode>,
+    /// Whether ports are on no bus.
+    pub(crate) has_ports_beside: bool,
+    /// The result of the engine's last step.
+    pub(crate) step: StepResult,
 }
 
 impl DemoScene {
@@ -55,57 +69,55 @@ impl DemoScene {
         let mut buses: Vec<SceneBus> = Vec::new();
         let mut ports = Vec::new();
         let mut named: Vec<NamedPort> = Vec::new();
+        let mut opener = PortOpener::new(0, 0);
         for (number, spec) in (0u16..).zip(&config.ports) {
-            let Some(bus_spec) = spec.settings.downcast_ref::<BusSettings>() else {
-                return Err(Error::NotABus {
-                    port: spec.name.clone(),
-                    kind: spec.settings.kind(),
-                });
-            };
             if spec.faults.is_some() {
                 return Err(Error::Faults(spec.name.clone()));
             }
-            let bus = match buses.iter().position(|b| b.name == bus_spec.bus) {
-                Some(bus) => bus,
-                None => {
-                    let rate = BitRate::new(bus_spec.bitrate, bus_spec.data_bitrate)
-                        .map_err(Error::scene)?;
-                    let index = world
-                        .bus(
-                            &bus_spec.bus,
-                            BusConfig {
-                                data: bus_spec.data_bitrate,
-                                seed,
-                                ..BusConfig::classic(bus_spec.bitrate)
-                            },
-                        )
-                        .map_err(Error::scene)?;
-                    buses.push(SceneBus {
-                        name: bus_spec.bus.clone(),
-                        index,
-                        rate,
-                    });
-                    buses.len() - 1
-                }
-            };
-            let node = NodeConfig {
-                mailboxes: bus_spec.mailboxes,
-                queue: bus_spec.queue as usize,
-                fd: bus_spec.data_bitrate.is_some(),
-                ..NodeConfig::new(spec.name.clone())
-            };
-            let (rx, tx) = world.attach(buses[bus].index, node).map_err(Error::scene)?;
-            let node = rx.node();
-            ports.push(ScenePort {
-                name: spec.name.clone(),
-                bus,
-                node,
-            });
             let tap = PortTap {
                 port: number,
                 tape: tape.clone(),
             };
-            let (rx, tx) = match (spec.queueing, bus_spec.transmit_queue()) {
+            let Some(settings) = spec.settings.downcast_ref::<BusSettings>() else {
+                named.push(beside(spec, &mut opener, tap)?);
+                ports.push(ScenePort {
+                    name: spec.name.clone(),
+                    place: None,
+                });
+                continue;
+            };
+            let bus = match buses.iter().position(|b| b.name == settings.bus) {
+                Some(bus) => bus,
+                None => {
+                    let rate = BitRate::new(settings.bitrate, settings.data_bitrate);
+                    let config = BusConfig {
+                        seed,
+                        ..settings.config()
+                    };
+                    buses.push(SceneBus {
+                        name: settings.bus.clone(),
+                        index: world.bus(&settings.bus, config).map_err(Error::scene)?,
+                        rate: rate.map_err(Error::scene)?,
+                    });
+                    buses.len() - 1
+                }
+            };
+            let node = settings.node(&spec.name);
+            let mut halves = world.attach(buses[bus].index, node).map_err(Error::scene)?;
+            if !settings.fd {
+                halves = classic_only(halves);
+            }
+            let (rx, tx) = halves;
+            let place = NodePlace {
+                bus,
+                node: rx.node(),
+                fd: settings.fd,
+            };
+            ports.push(ScenePort {
+                name: spec.name.clone(),
+                place: Some(place),
+            });
+            let (rx, tx) = match (spec.queueing, settings.transmit_queue()) {
                 (Some(queueing), Some(size)) => {
                     let halves = (Box::new(rx) as _, Box::new(tx) as _);
                     queueing.in_front_of_watched(halves, size, tap.witness())
@@ -118,6 +130,9 @@ impl DemoScene {
                 tx: Box::new(TappedHalf::new(tx, tap)),
             });
         }
+        opener
+            .start()
+            .map_err(|errors| Error::Port(errors.into_iter().next()))?;
         let table =
             RoutingTable::compile(&config.routes, config.ports.len()).map_err(|errors| {
                 Error::Routes(errors.first().map_or_else(String::new, ToString::to_string))
@@ -125,6 +140,7 @@ impl DemoScene {
         let table = Arc::new(table);
         let engine =
             Engine::new(named, Arc::clone(&table), &config.routes).map_err(Error::scene)?;
+        let has_ports_beside = ports.iter().any(|port| port.place.is_none());
         let mut scene = Self {
             world,
             engine,
@@ -132,7 +148,9 @@ impl DemoScene {
             buses,
             ports,
             tape,
+            has_ports_beside,
             testers: HashMap::new(),
+            step: StepResult::default(),
         };
         // A frame needs a node that acknowledges it, also where no tester sends.
         for bus in 0..scene.buses.len() {
@@ -176,9 +194,62 @@ impl DemoScene {
         Ok(waiting)
     }
 
+    /// Returns the buses on which a log can be replayed.
+    pub(crate) fn replay_buses(&self) -> Vec<ReplayBus> {
+        let numbered = self.buses.iter().enumerate();
+        let bus = |(number, bus): (usize, &SceneBus)| {
+            let is_there = |port: &&ScenePort| port.place.is_some_and(|it| it.bus == number);
+            let ports = self.ports.iter().filter(is_there);
+            ReplayBus {
+                name: bus.name.clone(),
+                ports: ports.map(|port| port.name.clone()).collect(),
+                fd: bus.rate.data().is_some(),
+            }
+        };
+        numbered.map(bus).collect()
+    }
+
+    /// Returns the time of the next event, on a bus or at a port that is on none. After the last
+    /// frame of the testers (`is_over`), a port that makes messages by time is no reason to go on.
+    pub(crate) fn next_event(&self, is_over: bool) -> Option<Nanos> {
+        let on_buses = self.world.next();
+        if !self.has_ports_beside || is_over && on_buses.is_none() {
+            return on_buses;
+        }
+        let beside = self.step.deadline.filter(|at| *at > self.world.now());
+        on_buses.into_iter().chain(beside).min()
+    }
+
+    /// Returns whether a port is on a bus; otherwise, it writes a log or makes messages.
+    pub(crate) fn is_on_bus(&self, port: u16) -> bool {
+        let port = self.ports.get(usize::from(port));
+        port.is_some_and(|port| port.place.is_some())
+    }
+
     /// Returns the gateway port of a node, if it has one.
     pub(crate) fn port_of(&self, bus: BusIndex, node: NodeId) -> Option<u16> {
-        let found = |p: &ScenePort| p.node == node && self.buses[p.bus].index == bus;
+        let found = |port: &ScenePort| {
+            let place = port.place.filter(|place| place.node == node);
+            place.is_some_and(|place| self.buses[place.bus].index == bus)
+        };
         self.ports.iter().position(found).map(|i| i as u16)
     }
+}
+
+/// Opens a port that is on no bus: a log that is written, or messages that are made.
+fn beside(spec: &PortSpec, opener: &mut PortOpener, tap: PortTap) -> Result<NamedPort, Error> {
+    if spec.settings.input_ends() {
+        return Err(Error::RealTime {
+            port: spec.name.clone(),
+            kind: spec.settings.kind(),
+        });
+    }
+    let (rx, tx) = spec
+        .open(opener)
+        .map_err(|error| Error::Port(Some(error)))?;
+    Ok(NamedPort {
+        name: spec.name.clone(),
+        rx: Box::new(TappedHalf::new(rx, tap.clone())),
+        tx: Box::new(TappedHalf::new(tx, tap)),
+    })
 }

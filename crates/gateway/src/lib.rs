@@ -6,6 +6,7 @@
 //! * [`metrics`] exports its counters for Prometheus.
 //! * [`service`] notifies the service manager (systemd) of the gateway's state.
 //! * [`config`] is `gateway.toml` as a whole.
+//! * `simulate` (a feature) puts embedded buses in place of interfaces.
 //! * [`GatewayStats`] are the counters of a running gateway, in this process and in the kernel.
 
 #![forbid(unsafe_code)]
@@ -17,6 +18,8 @@ pub mod metrics;
 pub mod notice;
 pub mod run;
 pub mod service;
+#[cfg(feature = "simulate")]
+pub mod simulate;
 mod stats;
 mod watching;
 

@@ -2,6 +2,7 @@
 
 use crate::opener::PortOpener;
 use crate::queueing::QueueSize;
+use crate::stand_in::{SimulatedPlace, StandIn};
 use crate::{Halves, PortError};
 use config::{Diagnostics, KeySpec, TomlTable};
 use frame::{CanId, Kind};
@@ -214,6 +215,12 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
     /// `cangate run --until-end` waits for such ports.
     fn input_ends(&self) -> bool {
         false
+    }
+
+    /// Returns what a simulation puts in place of the port.
+    fn stand_in(&self, place: SimulatedPlace<'_>) -> StandIn {
+        let _ = place;
+        StandIn::Nothing("whose other side is another program or machine")
     }
 }
 

@@ -57,6 +57,7 @@ mod opener;
 mod pace;
 mod queueing;
 mod spec;
+mod stand_in;
 mod wait;
 
 kinds::kinds! {
@@ -101,4 +102,5 @@ pub use opener::{AtStart, PortOpener};
 pub use pace::SourcePace;
 pub use queueing::{QueueSettings, QueueSize};
 pub use spec::PortSpec;
+pub use stand_in::{NodeStandIn, SimulatedPlace, StandIn};
 pub use wait::{Halves, PollReceive, PollTransmit, PortWait};

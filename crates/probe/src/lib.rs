@@ -6,7 +6,7 @@
 //! into the results ([`RunDescription::time_base`]).
 //!
 //! * [`traffic`]: frames with release times: the SAE class C message set, the kinds of traffic of
-//!   gateway-2011 §2.2, replay of a log.
+//!   gateway-2011 §2.2.
 //! * [`matching`]: the assignment of frames that came out to frames that went in.
 //! * [`FrameRecord`]: the path of one frame. [`LatencyProfile`], [`LatencySummary`], [`BusLoad`]:
 //!   statistics of many records.

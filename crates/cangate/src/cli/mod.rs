@@ -16,6 +16,8 @@ pub(crate) mod ping;
 pub(crate) mod send;
 #[cfg(feature = "watch")]
 pub(crate) mod watch;
+#[cfg(feature = "demo")]
+pub(crate) mod simulate;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use console::Color;
@@ -170,16 +172,27 @@ pub(crate) struct Demo {
     ///
     /// Any format that `cangate convert` reads (`cangate convert --help` lists them), also
     /// compressed by gzip or zstd. `-` is standard input. An interface that has the name of a bus
-    /// of the gateway file is put on this bus, the others on the remaining buses, in their order.
-    /// Example: --log drive.log
-    #[arg(long, value_name = "FILE")]
+    /// of the gateway file is put on this bus, the others on the remaining buses, in their order;
+    /// with --map, or if the file has interfaces, each needs the name of a bus or port. A line
+    /// `wait can0 7E8 500ms` waits for an answer of the gateway. Example: --log drive.log
+    #[arg(long, visible_alias = "replay", value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// Write report.html, results.parquet and outgoing.log into this folder.
+    /// Write report.html, results.parquet, outgoing.log and a log of each bus into this folder.
+    ///
+    /// The logs of the buses are in its folder `buses`, with all frames on each bus: those that the
+    /// gateway has sent are marked T. Logs that ports of the gateway file write are here, too.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Use this gateway file; its ports must be of kind "bus".
+    /// Use this gateway file. Its interfaces become buses with the bit rates of the file.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// The bit rate of buses in place of interfaces for which the file states none, or of the bus
+    /// of one port.
+    ///
+    /// Repeat it for several ports. With PORT=, a port of any kind becomes a bus. Examples:
+    /// --as-bus 500k, --as-bus 500k/2M (CAN FD), --as-bus body=125k
+    #[arg(long, value_name = "[PORT=]RATE[/DATARATE]", value_parser = simulate::as_bus, requires = "config")]
+    pub(crate) as_bus: Vec<simulate::AsBus>,
     /// Print the result as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -192,6 +205,8 @@ pub(crate) struct Demo {
     /// Stop at the first bad line of the log; without this option, bad lines are skipped.
     #[arg(long, requires = "log")]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) replay: simulate::ReplayArgs,
 }
 
 #[derive(Args, Debug)]
@@ -230,6 +245,46 @@ pub(crate) struct Run {
     /// The format of the gateway's messages on standard error.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
+    #[cfg(feature = "demo")]
+    #[command(flatten)]
+    pub(crate) simulation: RunSimulation,
+}
+
+/// The options of a run on embedded buses in place of interfaces.
+#[cfg(feature = "demo")]
+#[derive(Args, Debug)]
+pub(crate) struct RunSimulation {
+    /// Put an embedded bus in place of each interface, with the bit rates of the file.
+    ///
+    /// No CAN hardware, no CAN in the kernel and no rights are needed. Routes in the kernel run in
+    /// this process.
+    #[arg(long)]
+    pub(crate) simulate: bool,
+    /// The bit rate of buses for which the file states none, or of the bus of one port.
+    ///
+    /// Repeat it for several ports. With PORT=, a port of any kind becomes a bus. Examples:
+    /// --as-bus 500k, --as-bus 500k/2M (CAN FD), --as-bus body=125k
+    #[arg(long, value_name = "[PORT=]RATE[/DATARATE]", value_parser = simulate::as_bus, requires = "simulate")]
+    pub(crate) as_bus: Vec<simulate::AsBus>,
+    /// Let other nodes on the buses send the frames of this log, and stop when all are routed.
+    ///
+    /// The interfaces of the log must have the names of buses (those of interfaces) or ports; see
+    /// --map. A line `wait can0 7E8 500ms` waits for an answer of the gateway; without one, the
+    /// command fails.
+    #[arg(
+        id = "log",
+        long = "replay",
+        value_name = "FILE",
+        requires = "simulate"
+    )]
+    pub(crate) log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replay: simulate::ReplayArgs,
+    /// Write a log of each bus into the folder `buses` in this folder.
+    ///
+    /// Frames that the gateway has sent are marked T. Logs that ports write are in the folder, too.
+    #[arg(long, value_name = "DIR", requires = "simulate")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// The format of the messages of `run` on standard error.

@@ -29,6 +29,8 @@ mod service;
 #[cfg(feature = "shm")]
 mod shm;
 mod stats_watch;
+#[cfg(feature = "demo")]
+mod simulation;
 mod timing;
 #[cfg(feature = "top")]
 mod top;

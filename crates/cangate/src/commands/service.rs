@@ -2,6 +2,8 @@
 
 use super::choice::{GatewayChoice, understand};
 use super::outcome;
+#[cfg(feature = "demo")]
+use super::simulation::SimulatedRun;
 use crate::cli::{Control, Routes, Run, StatsWatch};
 use crate::counters;
 use crate::input::load_config;
@@ -10,7 +12,7 @@ use crate::log::ErrorLog;
 use console::Failure;
 use console::input::read_source;
 use gateway::control::ControlRequest;
-use gateway::notice::NoticeLevel;
+use gateway::notice::{LoggedNotice, NoticeLevel};
 use gateway::run::{EndReason, ReloadSummary, RouteLine, RunOptions};
 use gateway::service::ServiceContext;
 use offload::with_causes;
@@ -34,10 +36,12 @@ fn run_with(args: &Run, color: bool, log: &ErrorLog) -> Result<(), Failure> {
         &warnings,
         &Value::Null,
     );
+    #[cfg(feature = "demo")]
+    let mut simulation = SimulatedRun::open(args, &config, log)?;
     let from_file = args.file != Path::new("-");
     let options = RunOptions {
         file: from_file.then(|| args.file.clone()),
-        until_end: args.until_end,
+        until_end: until_end(args),
         strict: args.strict,
         signals: true,
         service: ServiceContext::of_this_process(),
@@ -46,8 +50,15 @@ fn run_with(args: &Run, color: bool, log: &ErrorLog) -> Result<(), Failure> {
     let writes_stdout = |port: &PortSpec| port.settings.writes() == Some(&FileOrStream::Standard);
     let to_stdout = config.ports.iter().find(|port| writes_stdout(port));
     let to_stdout = to_stdout.map(|port| port.name.clone());
-    let summary = gateway::run::run(config, &kinds(), &options, &|notice| log.record(notice))
-        .map_err(|e| Failure::Run(with_causes(&e)))?;
+    let listener = |notice: &LoggedNotice| log.record(notice);
+    #[cfg(feature = "demo")]
+    let ran = match &mut simulation {
+        Some(simulation) => simulation.run(config, &options, &listener),
+        None => gateway::run::run(config, &kinds(), &options, &listener),
+    };
+    #[cfg(not(feature = "demo"))]
+    let ran = gateway::run::run(config, &kinds(), &options, &listener);
+    let summary = ran.map_err(|e| Failure::Run(with_causes(&e)))?;
     let ran = u64::try_from(summary.ran.as_nanos()).unwrap_or(u64::MAX);
     let value = json!({
         "reason": reason(summary.reason),
@@ -75,7 +86,20 @@ fn run_with(args: &Run, color: bool, log: &ErrorLog) -> Result<(), Failure> {
         }
         (false, _) => log.block(NoticeLevel::Info, "summary", &text, &value),
     }
-    outcome::judge(&summary, args.until_end, to_stdout.as_deref())
+    #[cfg(feature = "demo")]
+    if let Some(simulation) = simulation {
+        simulation.finish(log)?;
+    }
+    outcome::judge(&summary, until_end(args), to_stdout.as_deref())
+}
+
+/// Returns whether the run ends with its inputs: a log that is replayed is one.
+fn until_end(args: &Run) -> bool {
+    #[cfg(feature = "demo")]
+    let replays = args.simulation.log.is_some();
+    #[cfg(not(feature = "demo"))]
+    let replays = false;
+    args.until_end || replays
 }
 
 const fn reason(reason: EndReason) -> &'static str {

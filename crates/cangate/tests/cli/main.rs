@@ -36,6 +36,7 @@ mod says;
 mod schema;
 mod send;
 mod signals;
+mod simulate;
 mod statuses;
 mod timing;
 mod top;

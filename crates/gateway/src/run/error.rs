@@ -15,6 +15,9 @@ pub enum RunError {
     /// The run should end with the inputs that have an end, and there is none.
     #[error("--until-end needs a port that reads a log or another input with an end: leave it out")]
     NoEnd,
+    /// The file cannot be simulated.
+    #[error("{0}")]
+    Simulation(String),
     /// A log that another port needs would be emptied.
     #[error(transparent)]
     Overwritten(#[from] OverwrittenFile),

@@ -12,9 +12,13 @@ use crate::config::{self, GatewayConfig, LARGEST_FILE};
 use crate::control;
 use crate::notice::Listener;
 use crate::service::ServiceContext;
+#[cfg(feature = "simulate")]
+use crate::simulate::SimulationOptions;
 use ::config::{SourceText, render};
 use engine::{FrameInterest, PortError};
 use frame::Nanos;
+#[cfg(feature = "simulate")]
+use port::embedded::BusTraffic;
 use port::{FileOrStream, PortKinds, PortOpener, PortSettings, PortSpec};
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -89,7 +93,35 @@ pub fn run(
     options: &RunOptions,
     listener: &Listener<'_>,
 ) -> Result<RunSummary, RunError> {
+    run_as(config, kinds, options, None, listener)
+}
+
+/// A run on embedded buses in place of interfaces.
+#[cfg(feature = "simulate")]
+pub(crate) struct SimulatedRun {
+    pub(crate) options: SimulationOptions,
+    /// What other nodes send on the buses.
+    pub(crate) traffic: Option<Box<dyn BusTraffic>>,
+}
+
+/// This build has no simulation.
+#[cfg(not(feature = "simulate"))]
+pub(crate) enum SimulatedRun {}
+
+/// Runs a gateway as [`run`] does, or in a simulation.
+pub(crate) fn run_as(
+    config: GatewayConfig,
+    kinds: &PortKinds,
+    options: &RunOptions,
+    simulated: Option<SimulatedRun>,
+    listener: &Listener<'_>,
+) -> Result<RunSummary, RunError> {
     let clock = WallClock::new();
+    let mut site = GatewayFiles::new(config, kinds, options, clock.now());
+    if let Some(simulated) = simulated {
+        site.simulate(simulated).map_err(RunError::Simulation)?;
+    }
+    let config = site.config.clone();
     let inputs: Vec<String> = config
         .ports
         .iter()
@@ -111,7 +143,6 @@ pub fn run(
             Vec::new()
         },
     };
-    let mut site = GatewayFiles::new(config, kinds, options, clock.now());
     let plan = offloaded::plan(site.config.clone(), &site.instance(), options.persist);
     supervise_by(clock, &mut site, plan, &how, listener)
 }
@@ -164,6 +195,8 @@ struct GatewayFiles {
     file: Option<PathBuf>,
     in_force: config::ProcessOptions,
     persist: bool,
+    #[cfg(feature = "simulate")]
+    simulation: Option<SimulationOptions>,
     /// The configuration in force.
     config: GatewayConfig,
     /// The configuration that was read last, until it is in force.
@@ -180,9 +213,40 @@ impl GatewayFiles {
             file: options.file.clone(),
             in_force: config.options.clone(),
             persist: options.persist,
+            #[cfg(feature = "simulate")]
+            simulation: None,
             config,
             next: None,
         }
+    }
+
+    /// Puts embedded buses in place of interfaces, now and at each reload.
+    #[cfg(feature = "simulate")]
+    fn simulate(&mut self, run: SimulatedRun) -> Result<(), String> {
+        self.simulation = Some(run.options);
+        self.config = self.in_place(self.config.clone())?;
+        self.in_force = self.config.options.clone();
+        if let Some(traffic) = run.traffic {
+            port::embedded::world(&mut self.opener).replay(traffic);
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "simulate"))]
+    fn simulate(&mut self, run: SimulatedRun) -> Result<(), String> {
+        match run {}
+    }
+
+    /// Returns the configuration that runs in place of that of a file.
+    fn in_place(&self, config: GatewayConfig) -> Result<GatewayConfig, String> {
+        #[cfg(feature = "simulate")]
+        if let Some(options) = &self.simulation {
+            let simulated = config
+                .simulated(options)
+                .map_err(|wrong| wrong.to_string())?;
+            return Ok(simulated.config);
+        }
+        Ok(config)
     }
 
     /// Returns the name under which routes are in the kernel.
@@ -202,6 +266,7 @@ impl PlanSource for GatewayFiles {
         let wrong = |found: Vec<_>| LoadError::Wrong(render(&source, &found, false));
         let files = files_beside(Some(file));
         let (config, warnings) = config::load_with(&source, &self.kinds, &files).map_err(wrong)?;
+        let config = self.in_place(config).map_err(LoadError::Wrong)?;
         no_port_overwrites_another(&config.ports)?;
         let mut remarks = Vec::new();
         if !warnings.is_empty() {

@@ -42,6 +42,8 @@ pub use error::{
     StartError,
 };
 pub use files::{RunOptions, control_path, control_path_to_ask, run};
+#[cfg(feature = "simulate")]
+pub(crate) use files::{SimulatedRun, run_as};
 pub use halves::Port;
 pub use kernel_plan::KernelPlan;
 pub use lines::{PathObjection, RouteLine};

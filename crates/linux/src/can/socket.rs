@@ -115,6 +115,21 @@ pub fn is_in_kernel() -> bool {
     refused.is_none_or(|error| !matches!(error.obstacle, SocketObstacle::NoCan))
 }
 
+/// Returns an `ifreq` for the interface of this name.
+fn request(name: &str) -> Result<libc::ifreq, Errno> {
+    // SAFETY: `ifreq` is plain C data (integers, arrays, and a union of such and a pointer); all
+    // zero bytes are a value of it.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    let name = name.as_bytes();
+    if name.len() >= request.ifr_name.len() {
+        return Err(Errno::NAMETOOLONG);
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name) {
+        *to = *from as libc::c_char;
+    }
+    Ok(request)
+}
+
 /// A raw socket for one interface. It never waits.
 pub struct CanSocket {
     fd: OwnedFd,
@@ -252,23 +267,8 @@ impl CanSocket {
         option::set(&self.fd, level, option, value)
     }
 
-    /// Returns an `ifreq` for this interface.
-    fn request(&self) -> Result<libc::ifreq, Errno> {
-        // SAFETY: `ifreq` is plain C data (integers, arrays, and a union of such and a pointer);
-        // all zero bytes are a value of it.
-        let mut request: libc::ifreq = unsafe { zeroed() };
-        let name = self.name.as_bytes();
-        if name.len() >= request.ifr_name.len() {
-            return Err(Errno::NAMETOOLONG);
-        }
-        for (to, from) in request.ifr_name.iter_mut().zip(name) {
-            *to = *from as libc::c_char;
-        }
-        Ok(request)
-    }
-
-    fn ask(&self, command: libc::c_ulong) -> Result<libc::ifreq, Errno> {
-        let mut request = self.request()?;
+    fn ask(&self, name: &str, command: libc::c_ulong) -> Result<libc::ifreq, Errno> {
+        let mut request = request(name)?;
         // SAFETY: `command` is one of SIOCGIFMTU and SIOCGIFFLAGS (the callers below), which
         // read `ifr_name`, zero-terminated as `request` made it, and write into the union of
         // this live `ifreq`.
@@ -286,9 +286,17 @@ impl CanSocket {
     /// # Errors
     /// ENODEV where no interface has this name.
     pub fn query_state(&self) -> Result<InterfaceState, Errno> {
-        let index = rustix::net::netdevice::name_to_index(self.fd.as_fd(), &self.name)?;
-        let mtu = self.ask(libc::SIOCGIFMTU)?;
-        let flags = self.ask(libc::SIOCGIFFLAGS)?;
+        self.query_state_of(&self.name)
+    }
+
+    /// Returns the state of the interface of this name, to which the socket may be attached later.
+    ///
+    /// # Errors
+    /// ENODEV where no interface has this name.
+    pub fn query_state_of(&self, name: &str) -> Result<InterfaceState, Errno> {
+        let index = rustix::net::netdevice::name_to_index(self.fd.as_fd(), name)?;
+        let mtu = self.ask(name, libc::SIOCGIFMTU)?;
+        let flags = self.ask(name, libc::SIOCGIFFLAGS)?;
         // SAFETY: SIOCGIFMTU wrote `ifru_mtu`, SIOCGIFFLAGS `ifru_flags` (netdevice(7)); both are
         // integers, for which any bytes are valid.
         let (mtu, flags) = unsafe { (mtu.ifr_ifru.ifru_mtu, flags.ifr_ifru.ifru_flags) };
@@ -298,7 +306,7 @@ impl CanSocket {
             mtu: usize::try_from(mtu).unwrap_or(0),
             up: flags & libc::IFF_UP != 0,
             running: flags & libc::IFF_RUNNING != 0,
-            echo: has_echo(&self.name),
+            echo: has_echo(name),
         })
     }
 

@@ -4,6 +4,7 @@ use super::controller::{
     ControllerCounters, ControllerState, ErrorCounters, controller, error_counters, sample_points,
 };
 use super::counters::LinkCounters;
+use super::settings::PresentSettings;
 use crate::Errno;
 use crate::netlink::{
     Error, KernelRefusal, MalformedMessage, NetlinkSocket, attribute, attributes, inner, number,
@@ -70,6 +71,8 @@ pub struct NetLink {
     /// The sample points at these bit rates, thousandths of a bit: nominal, data phase. Each is
     /// `None` where the driver reports none.
     pub sample_points: [Option<u32>; 2],
+    /// The settings of its controller, where it is one.
+    pub settings: PresentSettings,
     /// The error state, where it is a controller.
     pub state: Option<ControllerState>,
     /// The error counters, where it is a controller whose driver reports them.
@@ -169,6 +172,7 @@ pub(super) fn link(body: &[u8]) -> Result<NetLink, MalformedMessage> {
                 if let Some(data) = inner(value, IFLA_INFO_DATA).filter(|_| link.can) {
                     (link.bit_rate, link.state) = controller(data);
                     link.sample_points = sample_points(data);
+                    link.settings = PresentSettings::read(data);
                     link.errors = error_counters(data);
                 }
                 // For other kinds of interfaces the attribute has other content.
@@ -262,6 +266,7 @@ mod tests {
             queue: Some(10),
             bit_rate: Some(BitRate::new(500_000, Some(2_000_000)).unwrap()),
             sample_points: [Some(875), None],
+            settings: PresentSettings::default(),
             state: Some(ControllerState::Started(ErrorState::BusOff)),
             errors: Some(ErrorCounters {
                 transmit: 0x0102,

@@ -10,6 +10,7 @@ mod facts;
 mod interface;
 mod links;
 mod saved;
+mod settings;
 mod setup;
 
 pub use controller::{ControllerCounters, ControllerState, ErrorCounters};
@@ -20,4 +21,5 @@ pub use facts::InterfaceFacts;
 pub use interface::{IFINFO, LinkError, NetLink};
 pub use links::NetLinks;
 pub use saved::SavedSettings;
+pub use settings::{ControlMode, ControllerSettings, DelayCompensation, PresentSettings};
 pub use setup::{AppliedSetup, LinkSetup, PreviousState, RestartDelay, SetupError};

@@ -1,8 +1,9 @@
 //! Setting up a CAN interface: bit rates, restart, switching it on.
 
 use super::interface::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, LinkError, NetLink};
-use super::saved::{IFF_UP, IFLA_CAN_BITTIMING, IFLA_CAN_CTRLMODE, IFLA_CAN_DATA_BITTIMING};
+use super::saved::{IFF_UP, IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
 use super::saved::{IFLA_CAN_RESTART_MS, change, head, switch_off};
+use super::settings::{ControllerSettings, SJW};
 use crate::Errno;
 use crate::netlink::{Error, KernelRefusal, NetlinkSocket, attribute, nested};
 use frame::wire::BitRate;
@@ -23,6 +24,8 @@ pub struct LinkSetup {
     pub data_sample_point: u32,
     /// The restart after bus-off.
     pub restart: RestartDelay,
+    /// All other settings.
+    pub settings: ControllerSettings,
 }
 
 /// Time from bus-off to the restart, ms; 0: never.
@@ -35,6 +38,13 @@ pub enum RestartDelay {
 }
 
 impl RestartDelay {
+    /// Returns the time, ns; `None`: never.
+    #[must_use]
+    pub fn ns(self) -> Option<u64> {
+        let ms = self.ms();
+        (ms > 0).then(|| u64::from(ms) * 1_000_000)
+    }
+
     const fn ms(self) -> u32 {
         match self {
             Self::Asked(ms) | Self::Default(ms) => ms,
@@ -94,6 +104,29 @@ pub enum SetupError {
         /// The kernel's refusal.
         refusal: KernelRefusal,
     },
+    /// It is in use with other settings.
+    #[error(
+        "{name} is up with {now}, and its port wants {wanted}: `ip link set {name} down` first, or \
+         leave that setting out"
+    )]
+    Settings {
+        /// The interface.
+        name: String,
+        /// The setting as it is.
+        now: String,
+        /// The setting as it is wanted.
+        wanted: String,
+    },
+    /// The kernel refuses a setting.
+    #[error("{name} cannot be set to {setting}: {}", not_supported(refusal))]
+    Setting {
+        /// The interface.
+        name: String,
+        /// The setting.
+        setting: String,
+        /// The kernel's refusal.
+        refusal: KernelRefusal,
+    },
     /// The kernel refuses the restart.
     #[error(
         "{name} cannot be set to restart {ms} ms after bus-off: {refusal}; leave `restart` out, \
@@ -140,6 +173,16 @@ fn refused(refusal: &KernelRefusal, fd: bool) -> String {
     format!("{refusal}{hint}")
 }
 
+/// Returns the kernel's refusal of a setting, and advice where the kernel gives no reason.
+fn not_supported(refusal: &KernelRefusal) -> String {
+    let hint = match (refusal.errno, &refusal.reason) {
+        (Errno::OPNOTSUPP, None) => " (its driver does not support it: leave it out)",
+        (Errno::INVAL, None) => " (does its driver support this value?)",
+        _ => "",
+    };
+    format!("{}{hint}", refused(refusal, false))
+}
+
 /// Compares two bit rates. The kernel reports the bit rate that a controller's clock can produce,
 /// which may differ a little from the requested one. No two bit rates of buses are less than 1 %
 /// apart.
@@ -182,11 +225,20 @@ impl LinkSetup {
         let mut before = PreviousState::Down;
         let mut netlink = NetlinkSocket::open()?;
         if link.up {
+            let differs = self.settings.difference(&link.settings, link.queue);
             if link.bit_rate.is_some_and(|now| is_same(now, self.rate)) {
-                let (before, note) = (PreviousState::Up, None);
-                return Ok(AppliedSetup { before, note });
-            }
-            if !own {
+                match differs {
+                    None => {
+                        let (before, note) = (PreviousState::Up, None);
+                        return Ok(AppliedSetup { before, note });
+                    }
+                    Some((now, wanted)) if !own => {
+                        let name = name();
+                        return Err(SetupError::Settings { name, now, wanted });
+                    }
+                    Some(_) => {}
+                }
+            } else if !own {
                 return Err(SetupError::Other {
                     name: name(),
                     now: words_now(link.bit_rate),
@@ -203,6 +255,15 @@ impl LinkSetup {
                 fd: self.rate.data().is_some(),
                 refusal,
             });
+        }
+        for (setting, body) in self.settings.requests(link.index) {
+            if let Some(refusal) = change(&mut netlink, body)? {
+                return Err(SetupError::Setting {
+                    name: name(),
+                    setting,
+                    refusal,
+                });
+            }
         }
         let note = self.restart(&mut netlink, link.index, interface)?;
         let refused = change(&mut netlink, head(link.index, IFF_UP))?;
@@ -248,52 +309,60 @@ impl LinkSetup {
         }
     }
 
-    /// Returns whether the interface has these bit rates, up or down; true where its driver reports
-    /// none.
+    /// Returns whether the interface has these settings, up or down; true where its driver reports
+    /// no bit rates.
     #[must_use]
     pub fn is_in_force(&self, link: &NetLink) -> bool {
-        link.bit_rate.is_none_or(|now| is_same(now, self.rate))
+        let is_equal = self
+            .settings
+            .difference(&link.settings, link.queue)
+            .is_none();
+        link.bit_rate.is_none_or(|now| is_same(now, self.rate)) && is_equal
     }
 
     /// Returns a sentence with the present bit rates if the interface runs at other ones than
-    /// these. An interface that is down does not run.
+    /// these, or with another setting that differs. An interface that is down does not run.
     #[must_use]
     pub fn differs(&self, link: &NetLink) -> Option<String> {
-        let now = link.bit_rate.filter(|_| !self.is_in_force(link))?;
-        link.up.then(|| {
-            format!(
-                "{} runs at {}, and its port is set to {}: another program has changed it",
-                link.name,
-                words(now),
-                words(self.rate)
-            )
-        })
+        let now = link
+            .bit_rate
+            .filter(|_| link.up && !self.is_in_force(link))?;
+        let name = &link.name;
+        let difference = if is_same(now, self.rate) {
+            let (now, wanted) = self.settings.difference(&link.settings, link.queue)?;
+            format!("{name} runs with {now}, and its port is set to {wanted}")
+        } else {
+            let (now, wanted) = (words(now), words(self.rate));
+            format!("{name} runs at {now}, and its port is set to {wanted}")
+        };
+        Some(format!("{difference}: another program has changed it"))
     }
 
     /// Returns the body of RTM_NEWLINK with the settings of an interface that is down.
     fn request(&self, index: u32) -> Vec<u8> {
-        let timing = |rate: u32, sample_point: u32| {
+        let timing = |rate: u32, sample_point: u32, sjw: Option<u32>| {
             // The kernel computes the segments that are 0 (can_calc_bittiming).
             let mut bytes = [0; BITTIMING];
             bytes[..4].copy_from_slice(&rate.to_ne_bytes());
             bytes[4..8].copy_from_slice(&sample_point.to_ne_bytes());
+            bytes[SJW..SJW + 4].copy_from_slice(&sjw.unwrap_or(0).to_ne_bytes());
             bytes
         };
         let mut data = Vec::new();
-        let nominal = timing(self.rate.nominal(), self.sample_point);
+        let settings = &self.settings;
+        let nominal = timing(self.rate.nominal(), self.sample_point, settings.sjw);
         attribute(&mut data, IFLA_CAN_BITTIMING, &nominal);
         if let Some(rate) = self.rate.data() {
-            let fast = timing(rate, self.data_sample_point);
+            let fast = timing(rate, self.data_sample_point, settings.data_sjw);
             attribute(&mut data, IFLA_CAN_DATA_BITTIMING, &fast);
-            let mode = [FD.to_ne_bytes(), FD.to_ne_bytes()].concat();
-            attribute(&mut data, IFLA_CAN_CTRLMODE, &mode);
+            settings.add_delay(&mut data, (FD, FD));
         }
         options(index, &data)
     }
 }
 
 /// Returns the body of RTM_NEWLINK with options of a controller.
-fn options(index: u32, data: &[u8]) -> Vec<u8> {
+pub(super) fn options(index: u32, data: &[u8]) -> Vec<u8> {
     let mut info = Vec::new();
     attribute(&mut info, IFLA_INFO_KIND, b"can");
     nested(&mut info, IFLA_INFO_DATA, data);
@@ -304,6 +373,7 @@ fn options(index: u32, data: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::saved::IFLA_CAN_CTRLMODE;
     use super::*;
     use crate::netlink::{attributes, inner, number};
 
@@ -314,6 +384,7 @@ mod tests {
             sample_point: 875,
             data_sample_point: 0,
             restart: RestartDelay::Default(100),
+            settings: ControllerSettings::default(),
         };
         let body = setup.request(7);
         assert_eq!(body[4..8], 7_u32.to_ne_bytes());
@@ -350,6 +421,7 @@ mod tests {
             sample_point: 0,
             data_sample_point: 0,
             restart: RestartDelay::Asked(0),
+            settings: ControllerSettings::default(),
         }
     }
 
@@ -362,7 +434,11 @@ mod tests {
                 name: "can0".to_owned(),
                 wanted: words(fast().rate),
                 fd,
-                refusal: KernelRefusal { errno, reason },
+                refusal: KernelRefusal {
+                    errno,
+                    reason,
+                    offset: None,
+                },
             };
             error.to_string()
         };
@@ -430,6 +506,7 @@ mod tests {
             sample_point: 0,
             data_sample_point: 0,
             restart: RestartDelay::Asked(0),
+            settings: ControllerSettings::default(),
         };
         assert!(matches!(
             setup.apply("no-such-one", true),

@@ -28,20 +28,30 @@ pub struct KernelRefusal {
     /// The kernel's reason as text (`NLMSGERR_ATTR_MSG` of the extended acknowledgement), where it
     /// gives one.
     pub reason: Option<String>,
+    /// The place of the attribute in the request that the kernel refuses, in bytes from its header
+    /// on (`NLMSGERR_ATTR_OFFS`), where it names one.
+    pub offset: Option<u32>,
 }
 
 impl From<Errno> for KernelRefusal {
     fn from(errno: Errno) -> Self {
-        let reason = None;
-        Self { errno, reason }
+        Self {
+            errno,
+            reason: None,
+            offset: None,
+        }
     }
 }
 
 impl fmt::Display for KernelRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.reason {
-            Some(reason) => write!(f, "{}; the kernel reports: {reason}", self.errno),
-            None => self.errno.fmt(f),
+        self.errno.fmt(f)?;
+        if let Some(reason) = &self.reason {
+            write!(f, "; the kernel reports: {reason}")?;
+        }
+        match self.offset {
+            Some(offset) => write!(f, " (byte {offset} of the request)"),
+            None => Ok(()),
         }
     }
 }

@@ -16,6 +16,8 @@ const NLM_F_CAPPED: u16 = 0x100;
 const NLM_F_ACK_TLVS: u16 = 0x200;
 /// The reason as text.
 const NLMSGERR_ATTR_MSG: u16 = 1;
+/// The offset of the attribute that is refused.
+const NLMSGERR_ATTR_OFFS: u16 = 2;
 /// Size of an answer's code in bytes.
 const CODE: usize = 4;
 
@@ -109,10 +111,9 @@ impl NetlinkMessage<'_> {
             return Ok(None);
         }
         let code = errno(self.body).ok_or(MalformedMessage::Message)?;
-        Ok(Some(code.map(|errno| KernelRefusal {
-            errno,
-            reason: self.reason(CODE + self.repeated()),
-        })))
+        Ok(Some(
+            code.map(|errno| self.refusal(errno, CODE + self.repeated())),
+        ))
     }
 
     /// Returns the end of a list (NLMSG_DONE), with the reason if the list was broken off; `None`
@@ -124,10 +125,7 @@ impl NetlinkMessage<'_> {
         }
         // Some kernels send an empty body.
         let code = errno(self.body).unwrap_or_default();
-        Some(code.map(|errno| KernelRefusal {
-            errno,
-            reason: self.reason(CODE),
-        }))
+        Some(code.map(|errno| self.refusal(errno, CODE)))
     }
 
     /// Returns how many bytes of the request an answer repeats: its header, and the rest where it
@@ -139,14 +137,18 @@ impl NetlinkMessage<'_> {
         if capped { HEADER } else { whole }.min(self.body.len())
     }
 
-    /// Returns the reason as text, from the attributes that begin at this place of the body.
-    fn reason(&self, at: usize) -> Option<String> {
-        if self.flags & NLM_F_ACK_TLVS == 0 {
-            return None;
+    /// Returns a refusal with the reason and the place, from the attributes that begin at `at` in
+    /// the body.
+    fn refusal(&self, errno: Errno, at: usize) -> KernelRefusal {
+        let announced = self.flags & NLM_F_ACK_TLVS != 0;
+        let attributes = self.body.get(at.next_multiple_of(4)..);
+        let attributes = attributes.filter(|_| announced).unwrap_or_default();
+        let reason = inner(attributes, NLMSGERR_ATTR_MSG).map(text);
+        KernelRefusal {
+            errno,
+            reason: reason.filter(|reason| !reason.is_empty()),
+            offset: inner(attributes, NLMSGERR_ATTR_OFFS).and_then(number),
         }
-        let attributes = self.body.get(at.next_multiple_of(4)..)?;
-        let reason = text(inner(attributes, NLMSGERR_ATTR_MSG)?);
-        (!reason.is_empty()).then_some(reason)
     }
 
     /// Returns whether the listed objects have changed since the list was begun
@@ -326,6 +328,7 @@ mod tests {
         let refusal = |errno| KernelRefusal {
             errno,
             reason: Some(words.to_owned()),
+            offset: Some(40),
         };
         let mut reason = Vec::new();
         // The answer also contains the offset of the error.
@@ -358,7 +361,10 @@ mod tests {
         assert_eq!(message.answer(), Ok(Some(Some(Errno::OPNOTSUPP.into()))));
         assert_eq!(
             refusal(Errno::OPNOTSUPP).to_string(),
-            format!("Operation not supported (os error 95); the kernel reports: {words}")
+            format!(
+                "Operation not supported (os error 95); the kernel reports: {words} (byte 40 of the \
+                 request)"
+            )
         );
     }
 

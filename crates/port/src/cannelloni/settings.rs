@@ -139,7 +139,7 @@ impl CannelloniSettings {
                 },
             },
             (None, connect) => StreamSide::Client {
-                addresses: stream::resolve(port, connect.as_ref())?,
+                peers: stream::resolve(port, connect.as_ref())?,
                 session: session(),
             },
         };

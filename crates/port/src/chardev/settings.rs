@@ -5,9 +5,10 @@ use super::shared::Open;
 use super::transmit::TransmitRules;
 use crate::keys::{SLOW_DATA_PHASE, restart, restart_ms, sample_point};
 use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
-use crate::{Halves, PortError, PortOpener};
+use crate::{Halves, NodeStandIn, PortError, PortOpener, SimulatedPlace, StandIn};
 use config::read;
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape};
+use frame::wire::BitRate;
 use frame::{Kind, Nanos};
 use linux::Errno;
 use linux::chardev::{CharControl, CharDevice, CharInfo};
@@ -20,6 +21,9 @@ port_kind! {
 
 /// Values of `order`, each with whether frames leave by priority.
 const ORDERS: [(&str, bool); 2] = [("fifo", false), ("priority", true)];
+
+/// Number of frames that the driver's queue holds (`CANCHAR_SLOTS` of kmod/canchar).
+const QUEUE: u32 = 64;
 
 /// Default time from bus-off to the restart, ns.
 const RESTART: Nanos = 100_000_000;
@@ -200,6 +204,20 @@ impl PortSettings for CharDevSettings {
 
     fn kind(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn stand_in(&self, _: SimulatedPlace<'_>) -> StandIn {
+        let node = NodeStandIn::new(&self.device, QUEUE);
+        let Some(control) = &self.control else {
+            return StandIn::Node(node);
+        };
+        StandIn::Node(NodeStandIn {
+            rate: BitRate::new(control.bitrate, control.data_bitrate).ok(),
+            listen_only: control.listen_only,
+            one_shot: control.one_shot,
+            restart: (control.restart_ms > 0).then(|| u64::from(control.restart_ms) * 1_000_000),
+            ..node
+        })
     }
 
     fn exclusive(&self) -> Option<ExclusiveResource> {

@@ -6,7 +6,7 @@ use super::rules::MessageComposer;
 use super::settings::keys;
 use super::spec::UnboundSettings;
 use crate::kind::{DatabasesByName, FramePassage, PortSettings, port_kind};
-use crate::{Halves, PortError, PortOpener};
+use crate::{Halves, PortError, PortOpener, SimulatedPlace, StandIn};
 use config::Diagnostics;
 use frame::{CanId, Kind, Nanos};
 use std::sync::Arc;
@@ -87,6 +87,10 @@ impl PortSettings for ComposedSettings {
             }
             Kind::Classic | Kind::Fd => FramePassage::Yes,
         }
+    }
+
+    fn stand_in(&self, _: SimulatedPlace<'_>) -> StandIn {
+        StandIn::Itself
     }
 
     fn made_ids(&self) -> Option<Vec<CanId>> {

@@ -73,8 +73,8 @@ fn on_bus(
     let world = world(opener);
     let node = settings.node(port);
     let (fd, restart) = (node.fd, node.restart);
-    let halves =
-        join(&world, port, &settings.bus, settings.config(), node).map_err(|error| error.what)?;
+    let halves = join(&world, port, &settings.bus, settings.config(), node, true)
+        .map_err(|error| error.what)?;
     let bus = world.find(&settings.bus).ok_or("its bus is gone")?;
     let node = NodeConfig {
         fd,

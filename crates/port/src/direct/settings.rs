@@ -5,11 +5,12 @@ use super::find::find;
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::keys::{SLOW_DATA_PHASE, queue, restart, sample_point};
 use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
-use crate::{AtStart, Halves, PortError, PortOpener};
+use crate::{AtStart, Halves, NodeStandIn, PortError, PortOpener, SimulatedPlace, StandIn};
 use config::{CheckText, Diagnostics, TomlTable, read};
 use controller::driven::{DrivenPort, DrivenRules};
 use controller::timing::usual_sample_point;
 use controller::{BitTiming, StartMode, TimingLimits};
+use frame::wire::BitRate;
 use frame::{Kind, Nanos};
 use std::sync::Arc;
 
@@ -188,6 +189,18 @@ impl PortSettings for DirectSettings {
 
     fn kind(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn stand_in(&self, _: SimulatedPlace<'_>) -> StandIn {
+        let channel = self.channel.map(|channel| format!("-{channel}"));
+        let bus = format!("{}{}", self.device, channel.unwrap_or_default());
+        StandIn::Node(NodeStandIn {
+            rate: BitRate::new(self.bitrate, self.data_bitrate).ok(),
+            listen_only: self.listen_only,
+            one_shot: self.one_shot,
+            restart: self.restart,
+            ..NodeStandIn::new(bus, self.queue)
+        })
     }
 
     fn exclusive(&self) -> Option<ExclusiveResource> {

@@ -65,6 +65,17 @@ impl BusReceive {
     }
 }
 
+/// Returns the halves of a port that passes classic frames only. Its node tolerates FD frames on
+/// its bus.
+#[must_use]
+pub fn classic_only((rx, mut tx): (BusReceive, BusTransmit)) -> (BusReceive, BusTransmit) {
+    tx.fd = false;
+    if let Some(gate) = rx.address.world.lock().gate(&rx.address) {
+        gate.fd = false;
+    }
+    (rx, tx)
+}
+
 impl Receive for BusReceive {
     fn receive(
         &mut self,
@@ -73,6 +84,7 @@ impl Receive for BusReceive {
         take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let mut more = false;
+        let ended;
         {
             // Frames are copied out under the lock, because `take` transmits and so takes the lock,
             // too.
@@ -85,6 +97,7 @@ impl Receive for BusReceive {
                 self.batch.extend(gate.fifo.drain(..n));
                 more = !gate.fifo.is_empty();
             }
+            ended = inner.has_ended();
         }
         let frames = self.batch.len();
         for arrived in self.batch.drain(..) {
@@ -101,6 +114,7 @@ impl Receive for BusReceive {
         Ok(RxReport {
             frames,
             more,
+            finished: !more && ended,
             ..RxReport::default()
         })
     }

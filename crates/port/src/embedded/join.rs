@@ -1,16 +1,19 @@
 //! Attachment of a gateway's port to a bus, which ports share by its name.
 
+use super::halves::classic_only;
 use super::world::{BusIndex, BusWorld, WorldError};
 use crate::{Halves, PortError};
 use bus::{Bus, BusConfig, NodeConfig};
 
-/// Attaches a port's node to the bus of this name, and makes the bus if there is none yet.
+/// Attaches a port's node to the bus of this name, and makes the bus if there is none yet. `fd`:
+/// the port passes FD frames, if the bus carries them.
 pub(crate) fn join(
     world: &BusWorld,
     port: &str,
     name: &str,
     config: BusConfig,
     node: NodeConfig,
+    fd: bool,
 ) -> Result<Halves, PortError> {
     let wrong = |what: String| PortError {
         port: port.to_owned(),
@@ -35,7 +38,11 @@ pub(crate) fn join(
         }
         None => new_bus(world, name, config).map_err(refused)?,
     };
-    let (rx, tx) = world.attach(bus, node).map_err(refused)?;
+    let mut halves = world.attach(bus, node).map_err(refused)?;
+    if !fd {
+        halves = classic_only(halves);
+    }
+    let (rx, tx) = halves;
     Ok((Box::new(rx), Box::new(tx)))
 }
 

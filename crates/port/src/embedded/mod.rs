@@ -16,12 +16,12 @@
 mod halves;
 mod join;
 mod settings;
+mod traffic;
 mod world;
 
-pub use halves::{BusReceive, BusTransmit};
+pub use halves::{BusReceive, BusTransmit, classic_only};
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use join::join;
-#[cfg(all(feature = "virtio", target_pointer_width = "64"))]
-pub(crate) use settings::world;
-pub use settings::{BusSettings, EmbeddedBus};
+pub use settings::{BusSettings, EmbeddedBus, world};
+pub use traffic::{BusTraffic, TESTER_QUEUE, TesterFrame};
 pub use world::{BusIndex, BusWorld, SharedController, TesterNode, WorldError};

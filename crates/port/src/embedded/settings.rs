@@ -4,7 +4,7 @@ use super::join::join;
 use super::world::BusWorld;
 use crate::keys::{SLOW_DATA_PHASE, queue};
 use crate::kind::{FramePassage, LONGEST_NAME, PlacedPort, PortSettings, port_kind};
-use crate::{Halves, PortError, PortOpener, QueueSize, SourcePace};
+use crate::{Halves, PortError, PortOpener, QueueSize, SimulatedPlace, SourcePace, StandIn};
 use bus::{BusConfig, NodeConfig};
 use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos, dlc};
@@ -77,6 +77,20 @@ config::settings! {
         pub mailboxes: u8 = 3 => read::integer(1..=32u8),
             not "buffers" "tx_buffers" "transmit_buffers";
     }
+    and {
+        /// Whether the port passes FD frames, on a bus that carries them. If not, its node
+        /// tolerates them, as an FD controller behind a port for classic frames does.
+        pub fd: bool = true;
+        /// Whether its node only listens.
+        pub listen_only: bool = false;
+        /// Whether its node tries each frame only once.
+        pub one_shot: bool = false;
+        /// Time from bus-off to the restart of its node, ns; `None`: never.
+        pub restart: Option<Nanos> = Some(RESTART);
+        /// Whether traffic is replayed on its bus ([`BusWorld::replay`]), whose end is the end of
+        /// the port's input.
+        pub replayed: bool = false;
+    }
 }
 
 impl BusSettings {
@@ -99,7 +113,7 @@ impl PortSettings for BusSettings {
     }
 
     fn passes(&self, kind: Kind) -> FramePassage {
-        FramePassage::by_data_phase(kind, self.data_bitrate.is_some())
+        FramePassage::by_data_phase(kind, self.data_bitrate.is_some() && self.fd)
     }
 
     fn transmit_queue(&self) -> Option<QueueSize> {
@@ -129,12 +143,28 @@ impl PortSettings for BusSettings {
 
     fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let world = world(opener);
-        join(&world, port, &self.bus, self.config(), self.node(port))
+        join(
+            &world,
+            port,
+            &self.bus,
+            self.config(),
+            self.node(port),
+            self.fd,
+        )
+    }
+
+    fn input_ends(&self) -> bool {
+        self.replayed
+    }
+
+    fn stand_in(&self, _: SimulatedPlace<'_>) -> StandIn {
+        StandIn::Itself
     }
 }
 
 /// Returns the world of a gateway's buses, which keeps pace with its clock.
-pub(crate) fn world(opener: &mut PortOpener) -> BusWorld {
+#[must_use]
+pub fn world(opener: &mut PortOpener) -> BusWorld {
     let started = opener.started();
     let world = opener.shared(|| {
         let world = BusWorld::new();
@@ -146,7 +176,8 @@ pub(crate) fn world(opener: &mut PortOpener) -> BusWorld {
 
 impl BusSettings {
     /// Returns the configuration of its bus.
-    pub(crate) fn config(&self) -> BusConfig {
+    #[must_use]
+    pub fn config(&self) -> BusConfig {
         match self.data_bitrate {
             Some(data) => BusConfig::fd(self.bitrate, data),
             None => BusConfig::classic(self.bitrate),
@@ -154,12 +185,15 @@ impl BusSettings {
     }
 
     /// Returns the configuration of its node.
-    pub(crate) fn node(&self, port: &str) -> NodeConfig {
+    #[must_use]
+    pub fn node(&self, port: &str) -> NodeConfig {
         NodeConfig {
             mailboxes: self.mailboxes,
             queue: self.queue as usize,
             fd: self.data_bitrate.is_some(),
-            restart: Some(RESTART),
+            listen_only: self.listen_only,
+            one_shot: self.one_shot,
+            restart: self.restart,
             ..NodeConfig::new(port)
         }
     }

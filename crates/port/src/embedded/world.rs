@@ -1,10 +1,11 @@
 //! Any number of buses that share one time.
 
+use super::traffic::WorldTraffic;
 use crate::SourcePace;
 use bus::{
     Bus, BusConfig, ConfigError, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId, SendError,
 };
-use frame::{Frame, Nanos};
+use frame::{Frame, Kind, Nanos};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vcontroller::{AttachedController, ControllerEvent, VirtualController};
@@ -54,6 +55,8 @@ pub struct BusWorld {
 pub(super) struct WorldState {
     pub(super) slots: Vec<BusSlot>,
     pub(super) pace: Option<SourcePace>,
+    /// Traffic that moves with the world.
+    pub(super) traffic: Option<WorldTraffic>,
     now: Nanos,
 }
 
@@ -90,6 +93,8 @@ pub(super) struct NodeGate {
     pub(super) node: NodeId,
     pub(super) fifo: VecDeque<ArrivedFrame>,
     depth: usize,
+    /// Whether it takes FD frames.
+    pub(super) fd: bool,
     pub(super) overrun: u64,
     pub(super) error_frames: u64,
     pub(super) sent: u64,
@@ -162,6 +167,7 @@ impl BusWorld {
             node: id,
             fifo: VecDeque::with_capacity(depth),
             depth,
+            fd: true,
             overrun: 0,
             error_frames: 0,
             sent: 0,
@@ -355,7 +361,16 @@ impl WorldState {
     }
 
     pub(super) fn next(&self) -> Option<Nanos> {
-        self.slots.iter().filter_map(BusSlot::next).min()
+        let traffic = self.traffic.as_ref();
+        let traffic = traffic.and_then(|traffic| traffic.due(self.now));
+        let buses = self.slots.iter().filter_map(BusSlot::next);
+        buses.chain(traffic).min()
+    }
+
+    /// Returns whether the traffic that moves with the world has ended, and all that it caused.
+    pub(super) fn has_ended(&self) -> bool {
+        let traffic = self.traffic.as_ref();
+        traffic.is_some_and(|traffic| traffic.has_ended(self.now))
     }
 
     pub(super) fn run_until(
@@ -363,6 +378,38 @@ impl WorldState {
         t: Nanos,
         observer: &mut dyn FnMut(BusIndex, &NodeEvent<'_>),
     ) {
+        let Some(mut traffic) = self.traffic.take() else {
+            return self.run_buses(t, observer);
+        };
+        let buses = self.slots.iter();
+        let buses = buses.map(|slot| (slot.name.clone(), slot.bus.config().clone()));
+        traffic.begin(buses, t);
+        // A frame takes part in the arbitration of its time, so it is handed over before the events
+        // of that time; and the traffic may depend on every event before it.
+        loop {
+            let due = traffic.next_release(t);
+            match self.soonest(t) {
+                Some((at, i)) if due.is_none_or(|due| at < due) => {
+                    let watch = &mut |bus, event: &NodeEvent<'_>| {
+                        observer(bus, event);
+                        traffic.see(bus, event);
+                    };
+                    self.slots[i].run_until(at, BusIndex(i), watch);
+                }
+                _ if due.is_some() => traffic.release(self),
+                _ => break,
+            }
+        }
+        let watch = &mut |bus, event: &NodeEvent<'_>| {
+            observer(bus, event);
+            traffic.see(bus, event);
+        };
+        self.run_buses(t, watch);
+        traffic.note_quiet(self.slots.iter().all(BusSlot::is_quiet), self.now);
+        self.traffic = Some(traffic);
+    }
+
+    fn run_buses(&mut self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &NodeEvent<'_>)) {
         while let Some((due, i)) = self.soonest(t) {
             self.slots[i].run_until(due, BusIndex(i), observer);
         }
@@ -420,6 +467,11 @@ impl BusSlot {
         happened.clear();
     }
 
+    /// Returns whether no frame is on the bus or waits for it, or waits for the gateway.
+    fn is_quiet(&self) -> bool {
+        self.bus.next().is_none() && self.gates.iter().all(|gate| gate.fifo.is_empty())
+    }
+
     /// Returns the time of the next event: on the bus, or because a budget allows a frame.
     fn next(&self) -> Option<Nanos> {
         let now = self.bus.now();
@@ -439,7 +491,9 @@ impl NodeGate {
                 frame,
                 receivers,
                 ..
-            } if receivers.receives(self.node) => self.keep(**frame, *end, *tag),
+            } if receivers.receives(self.node) && (self.fd || frame.kind() != Kind::Fd) => {
+                self.keep(**frame, *end, *tag);
+            }
             NodeEvent::Error { primary: true, .. } => self.error_frames += 1,
             NodeEvent::Dropped { node, .. } if *node == self.node => self.lost += 1,
             _ => {}

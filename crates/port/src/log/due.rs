@@ -1,6 +1,7 @@
 //! The time at which a line of a log is due, even if its time stamps go back.
 
 use super::origin::TimeOrigin;
+use super::rounds::RoundPlan;
 use crate::SourcePace;
 use frame::Nanos;
 use std::sync::Arc;
@@ -36,6 +37,12 @@ pub(super) struct NextDue {
     /// A recording whose stamps are ahead of the present one's: its latest stamp, and the value of
     /// `played` at that point.
     ahead: Option<(Nanos, Nanos)>,
+    /// The rounds, if the log is repeated.
+    rounds: Option<RoundPlan>,
+    /// The number of rounds that have ended.
+    done: u64,
+    /// Whether the next frame is the first one of a round.
+    restarts: bool,
     /// Number of stamps that were earlier than the latest one before them.
     pub(super) steps_back: u64,
 }
@@ -47,6 +54,45 @@ impl NextDue {
             origin,
             ..Self::default()
         }
+    }
+
+    /// Repeats the log by this plan.
+    pub(super) fn repeat(&mut self, plan: RoundPlan) {
+        if let Some(origin) = &self.origin {
+            origin.note_last(plan.span.last);
+        }
+        self.rounds = Some(plan);
+    }
+
+    /// Begins the next round, if another one follows.
+    pub(super) fn begin_round(&mut self) -> bool {
+        self.done += 1;
+        let plan = self.rounds;
+        self.restarts = plan.is_some_and(|plan| plan.rounds.has_more(self.done));
+        self.ahead = None;
+        self.restarts
+    }
+
+    /// Returns the number of rounds that have ended.
+    pub(super) const fn rounds_done(&self) -> u64 {
+        self.done
+    }
+
+    /// Returns the time from the first round to the present one, ns.
+    pub(super) fn shift(&self) -> Nanos {
+        let Some(plan) = self.rounds else { return 0 };
+        let origin = self.origin.as_ref().filter(|origin| origin.is_shared());
+        let (first, last) = match origin {
+            Some(origin) => (origin.first(), origin.last()),
+            None => (plan.span.first, plan.span.last),
+        };
+        let period = last.saturating_sub(first).saturating_add(plan.pause);
+        self.done.saturating_mul(period)
+    }
+
+    /// Returns the log's time of the last frame, without its steps back.
+    pub(super) const fn played(&self) -> Nanos {
+        self.played
     }
 
     /// Returns whether other ports count from the same moment. Then frames that this one does not
@@ -77,6 +123,10 @@ impl NextDue {
             let (now, first) = begun.map_or((now, stamp), |origin| origin.begin(now, stamp));
             SourcePace::scaled(now, first, speed).unwrap_or(SourcePace::real_time(now, first))
         });
+        if std::mem::take(&mut self.restarts) {
+            self.played = stamp.saturating_add(self.shift());
+            self.latest = stamp;
+        }
         match stamp.checked_sub(self.latest) {
             Some(gap) => {
                 self.played = match self.ahead {
@@ -109,6 +159,7 @@ impl NextDue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rounds::{LogRounds, LogSpan};
     use super::*;
 
     fn dues(stamps: &[Nanos], replay: ReplaySpeed) -> Vec<Nanos> {
@@ -169,6 +220,33 @@ mod tests {
                 assert_eq!(*dues.last().unwrap(), 1_000 + factor * at(tenths));
             }
         }
+    }
+
+    #[test]
+    fn a_round_begins_a_pause_after_the_last_frame() {
+        let plan = RoundPlan {
+            rounds: LogRounds::Number(3),
+            pause: 50,
+            span: LogSpan {
+                first: 5_000,
+                last: 5_100,
+            },
+        };
+        let mut due = NextDue::default();
+        due.repeat(plan);
+        let mut dues = Vec::new();
+        loop {
+            for stamp in [5_000, 5_100, 5_090] {
+                due.next(1_000, stamp, ReplaySpeed::Scaled(0.5));
+                dues.push(due.at);
+            }
+            if !due.begin_round() {
+                break;
+            }
+        }
+        let round = |at| [at, at + 200, at + 200];
+        assert_eq!(dues, [round(1_000), round(1_300), round(1_600)].concat());
+        assert_eq!((due.rounds_done(), due.shift()), (3, 450));
     }
 
     #[test]

@@ -17,7 +17,8 @@
 //! (`origin.rs`). Logs of several interfaces are often slightly out of order: a
 //! frame that is at most a second older than one before it is due at once, with its own stamp.
 //! A larger step back is treated as another recording that was appended: it follows without a
-//! pause, and its own times count from there.
+//! pause, and its own times count from there. With `repeat`, the next round begins a pause after
+//! the last frame of all logs of the same clock (`rounds.rs`).
 
 mod due;
 mod lines;
@@ -25,6 +26,7 @@ mod old_files;
 mod origin;
 mod output;
 mod rotation;
+mod rounds;
 mod settings;
 mod sink;
 mod source;
@@ -38,6 +40,7 @@ pub use logs::{
 };
 pub use old_files::OldFiles;
 pub use rotation::RotationRule;
+pub use rounds::LogRounds;
 pub use settings::{LogOrigin, LogPorts, LogSettings};
 pub use sink::{LogSink, SinkConfig};
 pub use source::LogSource;

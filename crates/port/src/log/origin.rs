@@ -23,6 +23,8 @@ const TOGETHER: Nanos = 3600 * 1_000_000_000;
 pub(super) struct TimeOrigin {
     /// The earliest first stamp.
     first: AtomicU64,
+    /// The latest last stamp of the logs that are repeated.
+    last: AtomicU64,
     /// Time at which the first of the ports began, on the gateway's clock, and the stamp of that
     /// moment.
     begun: OnceLock<(Nanos, Nanos)>,
@@ -34,6 +36,7 @@ impl TimeOrigin {
     fn new(first: Nanos) -> Self {
         Self {
             first: AtomicU64::new(first),
+            last: AtomicU64::new(0),
             begun: OnceLock::new(),
             shared: OnceLock::new(),
         }
@@ -52,6 +55,16 @@ impl TimeOrigin {
         }
         let first = self.first.load(Ordering::Relaxed);
         *self.begun.get_or_init(|| (now, first))
+    }
+
+    /// Notes the last stamp of a log that is repeated.
+    pub(super) fn note_last(&self, last: Nanos) {
+        self.last.fetch_max(last, Ordering::Relaxed);
+    }
+
+    /// Returns the latest last stamp of the logs that are repeated.
+    pub(super) fn last(&self) -> Nanos {
+        self.last.load(Ordering::Relaxed)
     }
 
     /// Returns the earliest first stamp of all logs.

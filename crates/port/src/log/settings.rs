@@ -3,6 +3,7 @@
 use super::due::ReplaySpeed;
 use super::origin::{OriginClose, OriginSet, TimeOrigin};
 use super::rotation::RotationRule;
+use super::rounds::{LogRounds, LogSpan, RoundPlan, rounds};
 use super::sink::{LogSink, SinkConfig};
 use super::source::LogSource;
 use super::source_config::{OnFull, SourceConfig};
@@ -10,7 +11,7 @@ use super::target::{self, BegunFiles, FileBegin, OpenMode};
 use crate::kind::{FileOrStream, PortSettings, port_kind};
 use crate::{
     Halves, NullReceiver, NullTransmitter, PollReceive, PollTransmit, PortError, PortOpener,
-    SourcePace,
+    SimulatedPlace, SourcePace, StandIn,
 };
 use config::read::{self, by};
 use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape};
@@ -59,6 +60,13 @@ config::settings! {
         pub pace: ReplaySpeed = ReplaySpeed::Original => by(paces, pace),
             value "`\"original\"`, `\"fast\"`, factor", default "`\"original\"`",
             not "speed" "timing" "realtime" "real_time" => "It is \"original\" or \"fast\"";
+        /// How often the file is replayed: a number, or `"endless"`. Stamps go on from round to
+        /// round.
+        pub repeat: LogRounds = LogRounds::Number(1) => rounds(),
+            value "from 1, `\"endless\"`", default "1", not "loop" "loops" "rounds" "times" "count";
+        /// With `repeat`: the time from the last frame of a round to the first frame of the next
+        /// one, in the log's time.
+        pub pause: Option<Nanos> = None => read::duration(), default "none", not "gap" "delay";
         /// What happens when the queue of a destination is full. `"wait"`: the log waits, so no
         /// frame is refused; frames that are late for this reason follow as fast as possible, and
         /// the summary reports how late they were. `"refuse"`: the log keeps its own time, and
@@ -116,11 +124,25 @@ impl LogSettings {
             ("format", "`format` is for a log that is read"),
             ("on_full", "`on_full` is for a log that is read"),
             ("origin", "`origin` is for a log that is read"),
+            ("repeat", "`repeat` is for a log that is read"),
         ] {
             if !reads && let Some(value) = table.get(key) {
                 let message = format!("{about}, and nothing is read here");
                 found.push(Diagnostic::warning(value.span(), message).hint("leave it out"));
             }
+        }
+        if settings.repeat.has_more(1) && settings.read == Some(FileOrStream::Standard) {
+            let hint = "name a file with `read`, or leave it out";
+            table.wrong("repeat", "standard input cannot be read again", hint, found);
+        }
+        if settings.pause.is_some() && !table.has("repeat") {
+            let hint = "add `repeat = \"endless\"` or a number, or leave it out";
+            table.wrong(
+                "pause",
+                "`pause` is the time between two rounds",
+                hint,
+                found,
+            );
         }
         let file = match &settings.write {
             Some(FileOrStream::Standard) => {
@@ -171,7 +193,40 @@ impl LogSettings {
         };
         let source = LogSource::open(port, path(stream), config)?;
         let (origin, first) = self.origin(stream, opener).unzip();
-        Ok(source.with_origin(origin, first.unwrap_or(0)))
+        let source = source.with_origin(origin, first.unwrap_or(0));
+        Ok(match self.plan(port, stream)? {
+            Some(plan) => source.repeating(plan),
+            None => source,
+        })
+    }
+
+    /// Returns the rounds of a log that is repeated.
+    fn plan(&self, port: &str, stream: &FileOrStream) -> Result<Option<RoundPlan>, PortError> {
+        let rounds = self.repeat;
+        if !rounds.has_more(1) {
+            return Ok(None);
+        }
+        let path = path(stream);
+        let wrong = |what: String| PortError {
+            port: port.to_owned(),
+            what,
+            source: None,
+        };
+        let is_file = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
+        if !is_file {
+            let path = path.display();
+            return Err(wrong(format!(
+                "{path} is not a file, so it cannot be read again: leave `repeat` out"
+            )));
+        }
+        let span = File::open(path).ok();
+        let span = span.and_then(|file| LogSpan::read(file, self.format));
+        // A log without frames has no rounds.
+        Ok(span.map(|span| RoundPlan {
+            rounds,
+            pause: self.pause.unwrap_or(0),
+            span,
+        }))
     }
 
     /// Returns the origin of a file's time, and the stamp of its first frame.
@@ -244,8 +299,13 @@ impl PortSettings for LogSettings {
                 OnFull::Refuse => ", without waiting for destinations",
             };
             let format = self.format.map(|format| format!(" as {format}"));
+            let repeat = match self.repeat {
+                LogRounds::Number(1) => String::new(),
+                LogRounds::Number(rounds) => format!(", {rounds} times"),
+                LogRounds::Endless => ", again and again".to_owned(),
+            };
             parts.push(format!(
-                "reads {}{} {pace}{full}",
+                "reads {}{} {pace}{repeat}{full}",
                 words(stream, "standard input"),
                 format.unwrap_or_default()
             ));
@@ -289,7 +349,25 @@ impl PortSettings for LogSettings {
     }
 
     fn input_ends(&self) -> bool {
-        self.read.is_some()
+        self.read.is_some() && self.repeat != LogRounds::Endless
+    }
+
+    /// A log that is read stays. One that is written goes to the folder of the simulation: a test
+    /// does not change the files of the deployed gateway.
+    fn stand_in(&self, place: SimulatedPlace<'_>) -> StandIn {
+        if !matches!(self.write, Some(FileOrStream::File(_))) {
+            return StandIn::Itself;
+        }
+        let file = match place.out {
+            Some(folder) => folder.join(format!("{}.log", place.port)),
+            None => PathBuf::from("/dev/null"),
+        };
+        StandIn::Settings(Arc::new(Self {
+            write: Some(FileOrStream::File(file)),
+            append: false,
+            rotate: None,
+            ..self.clone()
+        }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::due::{NextDue, ReplaySpeed};
 use super::origin::TimeOrigin;
+use super::rounds::RoundPlan;
 use super::source_config::{OnFull, SourceConfig};
 
 use crate::{
@@ -13,7 +14,7 @@ use logs::{LogError, LogScanner, LoggedFrame, ScanStep, UnpackedInput, is_torn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek as _, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -58,6 +59,8 @@ pub struct LogSource {
     latest: Nanos,
     /// The stamp of the log's first frame, of any interface; 0 if it was not read.
     first: Nanos,
+    /// Number of frames that were read in this round.
+    in_round: u64,
     counters: RxCounters,
 }
 
@@ -164,6 +167,7 @@ impl LogSource {
             unopened: false,
             latest: 0,
             first: 0,
+            in_round: 0,
             counters: RxCounters::default(),
         };
         if kind.is_file() {
@@ -229,6 +233,7 @@ impl LogSource {
                 ScanStep::Frame(logged) => {
                     self.due.next(now, logged.ns, self.replay);
                     self.pending = Some(logged);
+                    self.in_round += 1;
                 }
                 ScanStep::Bad(line) if self.strict => {
                     self.counters.malformed += 1;
@@ -250,7 +255,7 @@ impl LogSource {
                     let name = self.name.clone();
                     return Err(self.fail(LogError::Lost { name, line }.to_string(), None));
                 }
-                ScanStep::Starved if self.last => self.finished = true,
+                ScanStep::Starved if self.last => self.end_round()?,
                 ScanStep::Starved if self.ready()? => {
                     self.fill()?;
                     if !self.unread {
@@ -271,6 +276,39 @@ impl LogSource {
         if self.due.is_shared() {
             self.due.next(now, stamp, self.replay);
         }
+    }
+
+    /// Repeats the log by this plan.
+    pub(super) fn repeating(mut self, plan: RoundPlan) -> Self {
+        self.due.repeat(plan);
+        self
+    }
+
+    /// Begins the next round, or ends.
+    fn end_round(&mut self) -> Result<(), PortError> {
+        // A round without a frame would be followed by others for ever.
+        let has_frames = std::mem::take(&mut self.in_round) > 0;
+        if !has_frames || !self.due.begin_round() {
+            self.finished = true;
+            return Ok(());
+        }
+        let again = self.file.seek(SeekFrom::Start(0));
+        let again = again.and_then(|_| self.file.try_clone());
+        let again = again.map_err(|e| {
+            let what = format!("cannot read {} again", self.name);
+            self.fail(what, Some(e))
+        });
+        match again {
+            Ok(own) => self.input = Box::new(UnpackedInput::new(own)),
+            Err(error) => {
+                self.finished = true;
+                return Err(error);
+            }
+        }
+        let (format, only) = (self.scanner.format(), self.scanner.interface());
+        self.scanner = LogScanner::new(format).only(only);
+        self.last = false;
+        Ok(())
     }
 
     /// Lets time begin at the origin that it shares with other ports.
@@ -328,7 +366,7 @@ impl Receive for LogSource {
             take(ReceivedFrame {
                 frame: self.frame.view(),
                 stamp: ReceiveStamp {
-                    ns: logged.ns,
+                    ns: logged.ns.saturating_add(self.due.shift()),
                     source: StampSource::Log,
                 },
                 hops: 0,
@@ -401,6 +439,10 @@ impl Receive for LogSource {
                 self.name,
                 self.latest as f64 / 1e9
             ));
+        }
+        if self.due.rounds_done() > 1 {
+            let rounds = self.due.rounds_done();
+            out.push(format!("{}: replayed {rounds} times", self.name));
         }
         if self.due.steps_back > 0 {
             out.push(format!(

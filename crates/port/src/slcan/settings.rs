@@ -1,17 +1,22 @@
-//! `kind = "slcan"`: text lines over TCP.
+//! `kind = "slcan"`: text lines over TCP, or at a serial device.
+//!
+//! docs/decisions/0035-slcan.md has the reasons why the kernel's driver is not used.
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::endpoint::{PeerAddress, listen};
-use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
-use crate::{Halves, PortError, PortOpener};
-use config::{Diagnostics, TomlTable, read};
+use crate::network::stream::{
+    self, HubSettings, Listeners, SerialDevice, StreamPeer, StreamRules, StreamSide,
+};
+use crate::{Halves, NodeStandIn, PortError, PortOpener, SimulatedPlace, StandIn};
+use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::Kind;
+use frame::wire::BitRate;
 use net::slcan::{BIT_RATES, SlcanClient, SlcanServer, carries};
 use std::net::SocketAddr;
 
 port_kind! {
-    /// The kind of ports with slcan over TCP.
+    /// The kind of ports with slcan over TCP or at a serial device.
     SlcanPorts = "slcan", SlcanKeys::key_specs(),
         |_, table, found| SlcanSettings::parse(table, found);
 }
@@ -20,20 +25,29 @@ config::settings! {
     /// The keys of a port with slcan over TCP.
     struct SlcanKeys {
         /// Where clients connect: a port of the loopback interface, or an address and a port. A
-        /// port has `listen` or `connect`.
+        /// port has one of `device`, `listen` and `connect`.
         listen: Option<SocketAddr> = None => listen(), value "port, or `\"ADDRESS:PORT\"`",
             default "none",
             not "bind" "listen_address";
         /// The adapter to connect to, again and again.
         connect: Option<PeerAddress> = None => PeerAddress::key(), value "`\"HOST:PORT\"`",
             default "none",
-            not "channel" "remote" "host" "server" "device";
+            not "remote" "host" "server";
+        /// The serial device of an adapter, such as `/dev/ttyACM0`, or a path below
+        /// `/dev/serial/by-id`, which stays the same. The port opens it for itself alone, again
+        /// when it was unplugged.
+        device: Option<String> = None => read::by(|| ValueShape::Text, device),
+            value "path", default "none", not "channel" "tty" "port" "serial" "slcan";
+        /// With `device`: the speed of the serial line, bit/s. Adapters that are USB devices
+        /// themselves ignore it.
+        serial_speed: Option<u32> = None => read::bitrate(), default "115200 bit/s",
+            not "tty_baudrate" "ttybaudrate" "uart" "serial_baudrate";
         /// Clients that are allowed: addresses, or ranges such as `"192.0.2.0/24"`.
         allow: Option<Vec<AddressRange>> = None => allow(), value "list", default "all",
             not "peers" "whitelist" "allow_from";
         /// Number of clients at the same time.
         clients: u32 = 16 => read::integer(1..=1024u32), not "max_clients";
-        /// With `connect`: the bit rate that the adapter is set to, one of 10, 20, 50, 100, 125,
+        /// With `device` or `connect`: the bit rate that the adapter is set to, one of 10, 20, 50, 100, 125,
         /// 250, 500, 800 kbit/s and 1 Mbit/s.
         bitrate: Option<u32> = None => read::bitrate(), default "the adapter's",
             not "rate" "speed" "baud" "baudrate";
@@ -42,11 +56,44 @@ config::settings! {
     }
 }
 
-/// The settings of a port with slcan over TCP.
+/// The speed of a serial line, if the file gives none, bit/s: that of most adapters.
+const SERIAL_SPEED: u32 = 115_200;
+
+/// Reads the path of a serial device.
+fn device(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
+    let path = value.string(found)?.value;
+    if !path.starts_with('/') || path.contains('\0') {
+        let hint = "write a path such as \"/dev/ttyACM0\"; an adapter in a network is `connect`";
+        value.wrong("`device` is the path of a serial device", hint, found);
+        return None;
+    }
+    Some(path.to_owned())
+}
+
+/// Checks that a port has one other side.
+fn check_sides(table: &TomlTable<'_>, found: &mut Diagnostics) {
+    if table.has("device") {
+        for key in ["listen", "connect", "allow", "clients"] {
+            if table.has(key) {
+                let message = format!("`{key}` is for a port without `device`");
+                table.wrong(key, message, "leave one of the two out", found);
+            }
+        }
+        return;
+    }
+    stream::check_sides(table, "3333", found);
+    if table.has("serial_speed") {
+        let message = "`serial_speed` is for a port with `device`";
+        table.wrong("serial_speed", message, "leave it out", found);
+    }
+}
+
+/// The settings of a port with slcan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SlcanSettings {
     listen: Option<SocketAddr>,
     connect: Option<PeerAddress>,
+    device: Option<SerialDevice>,
     allow: Option<Vec<AddressRange>>,
     clients: u32,
     bitrate: Option<u32>,
@@ -56,13 +103,13 @@ pub struct SlcanSettings {
 impl SlcanSettings {
     fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         let keys = SlcanKeys::read(table, found);
-        stream::check_sides(table, "3333", found);
+        check_sides(table, found);
         if keys.listen.is_some() {
             if keys.bitrate.is_some() {
                 let hint = "leave it out: clients set a bit rate, and the bus behind the gateway has its own";
                 table.wrong(
                     "bitrate",
-                    "`bitrate` is for a port with `connect`",
+                    "`bitrate` is for a port with `device` or `connect`",
                     hint,
                     found,
                 );
@@ -77,6 +124,10 @@ impl SlcanSettings {
         Self {
             listen: keys.listen,
             connect: keys.connect,
+            device: keys.device.map(|path| SerialDevice {
+                path,
+                speed: keys.serial_speed.unwrap_or(SERIAL_SPEED),
+            }),
             allow: keys.allow,
             clients: keys.clients,
             bitrate: keys.bitrate,
@@ -102,6 +153,10 @@ impl PortSettings for SlcanSettings {
     }
 
     fn exclusive(&self) -> Option<ExclusiveResource> {
+        if let Some(device) = &self.device {
+            let hint = "use one port: a port both receives and sends";
+            return Some(ExclusiveResource::new(device.to_string(), hint));
+        }
         let listen = self.listen?;
         let hint =
             "each port of this kind has a port number of its own: slcan has no names of buses";
@@ -109,6 +164,17 @@ impl PortSettings for SlcanSettings {
             format!("TCP address {listen}"),
             hint,
         ))
+    }
+
+    /// An adapter is a controller on a bus; a program is not.
+    fn stand_in(&self, place: SimulatedPlace<'_>) -> StandIn {
+        if self.listen.is_some() {
+            return StandIn::Nothing("whose other side is another program or machine");
+        }
+        StandIn::Node(NodeStandIn {
+            rate: self.bitrate.and_then(|rate| BitRate::new(rate, None).ok()),
+            ..NodeStandIn::new(place.port, self.queue)
+        })
     }
 
     fn describe(&self) -> String {
@@ -121,15 +187,15 @@ impl PortSettings for SlcanSettings {
                 )
             }
             (None, connect) => {
-                let connect = connect.as_ref().map(ToString::to_string);
+                let to = match (&self.device, connect) {
+                    (Some(device), _) => format!("adapter at {device}"),
+                    (None, Some(connect)) => format!("connects to {connect}"),
+                    (None, None) => String::new(),
+                };
                 let rate = self
                     .bitrate
                     .map(|rate| format!(" at {} kbit/s", rate / 1000));
-                format!(
-                    "slcan, connects to {}{}",
-                    connect.unwrap_or_default(),
-                    rate.unwrap_or_default()
-                )
+                format!("slcan, {to}{}", rate.unwrap_or_default())
             }
         }
     }
@@ -158,7 +224,10 @@ impl PortSettings for SlcanSettings {
             (None, connect) => {
                 let bitrate = self.bitrate;
                 StreamSide::Client {
-                    addresses: stream::resolve(port, connect.as_ref())?,
+                    peers: match &self.device {
+                        Some(device) => vec![StreamPeer::Device(device.clone())],
+                        None => stream::resolve(port, connect.as_ref())?,
+                    },
                     session: Box::new(move || Box::new(SlcanClient::new(bitrate))),
                 }
             }

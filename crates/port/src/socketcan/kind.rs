@@ -1,14 +1,18 @@
 //! `kind = "socketcan"`: a Linux CAN interface.
 
 use super::config::{ReceiveBy, TransmitBy};
+use super::matched::MatchProblem;
 use super::open::open_own;
 use super::own::OwnSetups;
 use super::settings::{SocketCanSettings, keys};
-use crate::kind::{FramePassage, PortSettings, port_kind};
-use crate::{Halves, PortError, PortOpener, QueueSize};
+use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
+use crate::{
+    Halves, NodeStandIn, NullTransmitter, PollTransmit, PortError, PortOpener, QueueSize,
+    SimulatedPlace, StandIn,
+};
 use frame::wire::BitRate;
 use frame::{Kind, dlc};
-use linux::link::NetLink;
+use linux::link::{ControlMode, NetLink};
 
 port_kind! {
     /// The kind of Linux CAN interfaces.
@@ -42,10 +46,11 @@ impl PortSettings for SocketCanSettings {
         };
         format!(
             "Linux interface {}{}, {kinds}{by}{}; up to {} frames wait",
-            self.interface,
+            self.name_in_words(),
             self.setup.map_or_else(String::new, |setup| format!(
-                " set to {}",
-                rates(setup.rate)
+                " set to {}{}",
+                rates(setup.rate),
+                setup.settings.words()
             )),
             self.check_words(),
             self.queue
@@ -53,14 +58,34 @@ impl PortSettings for SocketCanSettings {
     }
 
     fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
-        let settings = Self {
+        let mut settings = Self {
             may_be_absent: opener.awaits_interfaces(),
             ..self.clone()
         };
-        let own = opener
-            .shared(OwnSetups::default)
-            .find_or_add(&self.interface);
-        open_own(port, &settings, own)
+        let mut identity = self.interface.clone();
+        if let Some(wanted) = &self.r#match {
+            identity = wanted.words();
+            // It may have another name by now.
+            settings.interface = match wanted.find() {
+                Ok(name) => name,
+                Err(MatchProblem::None(_)) if settings.may_be_absent => identity.clone(),
+                Err(problem) => {
+                    return Err(PortError {
+                        port: port.to_owned(),
+                        what: wanted.explain(&problem),
+                        source: None,
+                    });
+                }
+            };
+        }
+        let own = opener.shared(OwnSetups::default).find_or_add(&identity);
+        let (rx, tx) = open_own(port, &settings, own)?;
+        // The kernel would drop the frames and count them as sent.
+        let tx: Box<dyn PollTransmit> = match self.listens_only() {
+            true => Box::new(NullTransmitter),
+            false => tx,
+        };
+        Ok((rx, tx))
     }
 
     fn is_in_force(&self) -> bool {
@@ -78,7 +103,35 @@ impl PortSettings for SocketCanSettings {
     }
 
     fn interface(&self) -> Option<&str> {
-        Some(&self.interface)
+        Some(self.interface.as_str()).filter(|name| !name.is_empty())
+    }
+
+    fn exclusive(&self) -> Option<ExclusiveResource> {
+        let hint = "use one port: a port both receives and sends";
+        // Where no interface fits yet, two ports that want the same one would both wait for it.
+        let resource = format!("interface {}", self.name_in_words());
+        Some(ExclusiveResource::new(resource, hint))
+    }
+
+    fn stand_in(&self, place: SimulatedPlace<'_>) -> StandIn {
+        // The name of a device's interface differs from machine to machine.
+        let bus = match self.r#match {
+            Some(_) => place.port,
+            None => &self.interface,
+        };
+        let node = NodeStandIn::new(bus, self.queue);
+        StandIn::Node(NodeStandIn {
+            rate: self.setup.map(|setup| setup.rate),
+            fd: self.fd,
+            xl: self.xl,
+            listen_only: self.listens_only(),
+            one_shot: self.has_mode(ControlMode::OneShot),
+            restart: match self.setup {
+                Some(setup) => setup.restart.ns(),
+                None => node.restart,
+            },
+            ..node
+        })
     }
 
     fn passes(&self, kind: Kind) -> FramePassage {
@@ -91,6 +144,26 @@ impl PortSettings for SocketCanSettings {
             (Kind::Xl, _) if !self.xl => FramePassage::No,
             (Kind::Fd | Kind::Xl, _) => FramePassage::Open,
         }
+    }
+}
+
+impl SocketCanSettings {
+    /// Returns whether the port sets its controller to this mode.
+    fn has_mode(&self, mode: ControlMode) -> bool {
+        self.setup.and_then(|setup| setup.settings.mode(mode)) == Some(true)
+    }
+
+    /// Returns the name of the interface, or the properties of one that is not there yet.
+    fn name_in_words(&self) -> String {
+        match &self.r#match {
+            Some(wanted) if self.interface.is_empty() => format!("with {}", wanted.words()),
+            Some(wanted) => format!("{} ({})", self.interface, wanted.words()),
+            None => self.interface.clone(),
+        }
+    }
+
+    fn listens_only(&self) -> bool {
+        self.has_mode(ControlMode::ListenOnly)
     }
 }
 

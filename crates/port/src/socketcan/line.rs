@@ -1,5 +1,6 @@
 //! The sockets of a port, behind a trait so that tests can replace them.
 
+use super::matched::MatchedInterface;
 use super::own::OwnSetup;
 use super::packet_filter::{not_own, program};
 use crate::RawFilter;
@@ -42,6 +43,15 @@ pub(super) trait SocketLine: Send + Sync {
     }
     /// Replaces the kernel's filters of the socket that receives.
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno>;
+    /// Returns the present name of an interface that was chosen by its device; `None` for one that
+    /// was chosen by its name.
+    fn name(&self) -> Option<String> {
+        None
+    }
+    /// Returns a sentence if several interfaces fit, so that none is used.
+    fn ambiguity(&self) -> Option<String> {
+        None
+    }
     /// Notes that the interface is in use again.
     fn reset(&self) {}
     /// Returns whether a socket may lose its interface and report only that it is down.
@@ -63,6 +73,8 @@ pub(super) struct PortSockets {
     pub(super) outlet: Option<Arc<PacketOutlet>>,
     /// The mark of the frames that the port sends.
     pub(super) mark: Option<u32>,
+    /// The interface, where it was chosen by its device.
+    pub(super) matched: Option<MatchedInterface>,
     /// Settings with which an interface that appears is set up.
     pub(super) setup: Option<SetUp>,
     /// Number of the interface that was checked and is suitable for packet sockets.
@@ -131,7 +143,21 @@ pub(super) fn drops_packets(kind: &str, echo: bool) -> bool {
 
 impl SocketLine for PortSockets {
     fn query_state(&self) -> Result<InterfaceState, Errno> {
-        self.raw.query_state()
+        match &self.matched {
+            None => self.raw.query_state(),
+            Some(matched) => {
+                let name = matched.look_up().map_err(|_| Errno::NODEV)?;
+                self.raw.query_state_of(&name)
+            }
+        }
+    }
+
+    fn name(&self) -> Option<String> {
+        self.matched.as_ref().map(MatchedInterface::name)
+    }
+
+    fn ambiguity(&self) -> Option<String> {
+        self.matched.as_ref()?.ambiguity()
     }
 
     fn is_bus_off(&self, interface: &str) -> Option<bool> {
@@ -165,10 +191,11 @@ impl SocketLine for PortSockets {
             interface,
             own,
         } = self.setup.as_ref()?;
-        match setup.apply(interface, false) {
+        let interface = self.name().unwrap_or_else(|| interface.clone());
+        match setup.apply(&interface, false) {
             Ok(applied) => {
                 if applied.before == PreviousState::Down
-                    && let Ok(there) = self.raw.query_state()
+                    && let Ok(there) = self.query_state()
                 {
                     own.note(there.index);
                 }
@@ -184,18 +211,13 @@ impl SocketLine for PortSockets {
 
     fn differs(&self) -> Option<String> {
         let set_up = self.setup.as_ref()?;
-        let there = NetLink::find(&set_up.interface).ok()?;
+        let name = self.name().unwrap_or_else(|| set_up.interface.clone());
+        let there = NetLink::find(&name).ok()?;
         let difference = set_up.setup.differs(&there)?;
         let cure = if set_up.own.is(there.index) {
-            format!(
-                "`cangate reload` sets {} as the file specifies",
-                set_up.interface
-            )
+            format!("`cangate reload` sets {name} as the file specifies")
         } else {
-            format!(
-                "`ip link set {} down`, and `cangate reload` sets it as the file specifies",
-                set_up.interface
-            )
+            format!("`ip link set {name} down`, and `cangate reload` sets it as the file specifies")
         };
         Some(format!("{difference}; {cure}"))
     }

@@ -9,7 +9,8 @@
 //!   controller's own if they are requested and the driver has them. The kernel begins to stamp a
 //!   moment after the first socket requests it; frames from before have the gateway's stamp.
 //! * A port outlives its interface: down, bus-off and unplugged are counted, frames for it are
-//!   refused meanwhile, and it is used again when an interface of that name is back.
+//!   refused meanwhile, and it is used again when an interface of that name (or of that
+//!   device, with `match`) is back.
 //! * Both halves share one raw socket, because the socket that sends a frame is the only one on the
 //!   interface that does not receive it. The port receives frames that *other* programs on this
 //!   machine send on the interface.
@@ -22,6 +23,7 @@ mod config;
 mod filter;
 mod kind;
 mod line;
+mod matched;
 mod open;
 mod own;
 mod packet_filter;
@@ -35,6 +37,7 @@ mod words;
 pub use choose::OptimiseFor;
 pub use config::{ReceiveBy, TransmitBy};
 pub use kind::SocketCan;
+pub use matched::InterfaceMatch;
 pub use open::open;
 pub use settings::SocketCanSettings;
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]

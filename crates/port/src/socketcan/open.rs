@@ -4,6 +4,7 @@ use super::choose::{RAW_MARKS_SINCE, WayChoice};
 use super::config::{ReceiveBy, TransmitBy};
 use super::filter::filters;
 use super::line::{PacketInlet, PacketOutlet, PortSockets, SetUp, drops_packets};
+use super::matched::MatchedInterface;
 use super::own::OwnSetup;
 use super::receive::RawReceive;
 use super::receive::mmsg::ByRecvmmsg;
@@ -121,7 +122,13 @@ impl<'a> OpeningPort<'a> {
     /// Adds a remark that the interface is absent: a misspelt name looks the same as the name of an
     /// interface that comes later.
     fn warn_absent(&mut self) {
-        let absent = OpenError::attach(&self.config.interface, Errno::NODEV);
+        let absent = match &self.config.r#match {
+            Some(wanted) => match wanted.find() {
+                Ok(_) => return,
+                Err(problem) => wanted.explain(&problem),
+            },
+            None => OpenError::attach(&self.config.interface, Errno::NODEV).to_string(),
+        };
         self.remarks.push(format!(
             "{absent}; frames for it are refused until it comes"
         ));
@@ -290,6 +297,10 @@ impl<'a> OpeningPort<'a> {
             }),
             outlet: self.outlet.as_ref().map(|(outlet, _)| Arc::clone(outlet)),
             mark: self.mark,
+            matched: config
+                .r#match
+                .clone()
+                .map(|wanted| MatchedInterface::new(wanted, name.clone())),
             setup: config.setup.map(|setup| SetUp {
                 setup,
                 interface: name.clone(),

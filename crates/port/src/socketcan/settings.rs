@@ -2,12 +2,13 @@
 
 use super::choose::{ChoiceFacts, OptimiseFor, WayChoice, choose};
 use super::config::{ReceiveBy, TransmitBy};
+use super::matched::{InterfaceMatch, MatchProblem, interface_match};
 use crate::keys::{SLOW_DATA_PHASE, queue, restart, restart_ms, sample_point};
 use config::read::{self, by};
-use config::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
+use config::{Diagnostic, Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
 use frame::Nanos;
 use frame::wire::BitRate;
-use linux::link::{LinkSetup, RestartDelay};
+use linux::link::{ControlMode, ControllerSettings, DelayCompensation, LinkSetup, RestartDelay};
 
 /// Default time from bus-off to the restart, if the port sets the interface up, ms: the same as for
 /// other kinds of port.
@@ -26,6 +27,11 @@ config::settings! {
         pub interface: String = port.to_owned() => by(|| ValueShape::Text, interface),
             value "up to 15 bytes", default "the port's name",
             not "channel" "device" "dev" "iface" "ifname" "netdev" "link" "can";
+        /// Chooses the interface by its device, whatever its name is: a table with `usb`, `serial`,
+        /// `altname`, `device`, `driver` or `channel`, all of which must fit exactly one
+        /// interface; see below.
+        pub r#match: Option<InterfaceMatch> = None => interface_match(), value "table",
+            default "none", not "by" "where" "find" "select";
         /// Receive and send FD frames, if the interface supports them.
         pub fd: bool = true => read::boolean(),
             not "canfd" "can_fd" "fd_frames" "flexible_datarate";
@@ -35,7 +41,7 @@ config::settings! {
         /// The number of frames that the port keeps while the interface's own queue is full.
         /// Further frames are refused and counted.
         pub queue: u32 = 128 => queue(),
-            not "txqueuelen" "tx_queue_len" "queue_length" "queue_size";
+            not "queue_length" "queue_size";
         /// Size of the kernel's receive buffer for the gateway, in bytes (`SO_RCVBUF`), or of the
         /// ring.
         pub receive_buffer: Option<u32> = None => read::integer(4096..=1 << 30),
@@ -103,7 +109,91 @@ config::settings! {
         /// and refuses a `restart` in the file with the kernel's reason.
         restart: Option<Option<Nanos>> = None => restart(), default "`\"100ms\"`",
             not "restart_ms" "recovery";
+        /// The synchronisation jump width, in time quanta: by how much a bit can be made longer or
+        /// shorter.
+        sjw: Option<u32> = None => read::integer(1..=1024u32), default "the kernel's";
+        /// The same as `sjw`, for the data phase.
+        data_sjw: Option<u32> = None => read::integer(1..=1024u32), default "the kernel's",
+            not "dsjw";
+        /// The controller sends nothing, not even acknowledgements. Frames for this port are
+        /// refused as unsupported.
+        listen_only: Option<bool> = None => read::boolean(), default "as it is",
+            not "listen-only" "silent" "passive";
+        /// The controller tries each frame once. A frame that loses arbitration or meets an error
+        /// is lost.
+        one_shot: Option<bool> = None => read::boolean(), default "as it is",
+            not "one-shot" "oneshot" "single_shot";
+        /// The controller receives what it sends, and needs no other node: for tests.
+        loopback: Option<bool> = None => read::boolean(), default "as it is";
+        /// The controller samples each bit three times.
+        triple_sampling: Option<bool> = None => read::boolean(), default "as it is",
+            not "triple-sampling" "3_samples" "triple";
+        /// Error frames also report each error on the bus, if a route asks for them.
+        bus_errors: Option<bool> = None => read::boolean(), default "as it is",
+            not "berr_reporting" "berr-reporting";
+        /// The controller does not need an acknowledgement for its frames.
+        presume_ack: Option<bool> = None => read::boolean(), default "as it is",
+            not "presume-ack" "self_test";
+        /// FD frames have the format from before ISO 11898-1:2015. All nodes on the bus must agree.
+        non_iso: Option<bool> = None => read::boolean(), default "as it is",
+            not "fd-non-iso" "fd_non_iso" "non-iso";
+        /// Classic frames keep DLCs 9 to 15, which also mean 8 bytes.
+        len8_dlc: Option<bool> = None => read::boolean(), default "as it is",
+            not "cc-len8-dlc" "cc_len8_dlc" "len8-dlc";
+        /// The termination of the bus, for controllers that can switch it: 0 is off.
+        ///
+        /// In ohms.
+        termination: Option<u16> = None => read::integer(0..=65_535u16), value "ohms, 0–65535",
+            default "as it is";
+        /// The compensation of the transmitter's delay in the data phase: `"off"`, or a table with
+        /// its times in periods of the controller's clock: `offset`, and if needed `filter` and
+        /// `value`. Without `value`, the controller measures the delay.
+        tdc: Option<DelayCompensation> = None => by(tdc_shape, tdc),
+            value "`\"off\"`, table", default "the kernel's";
+        /// The number of frames that the interface's own queue holds, after those of `queue`. A
+        /// short one suits `order = "priority"`.
+        txqueuelen: Option<u32> = None => read::integer(1..=1_000_000u32), default "as it is",
+            not "tx_queue_len" "qlen";
     }
+}
+
+config::settings! {
+    /// The times of the compensation of the transmitter's delay, in periods of the controller's
+    /// clock.
+    struct DelayKeys {
+        /// The offset of the second sample point.
+        offset: Option<u32> = None => read::integer(0..=1_000_000u32), needed "",
+            not "tdco";
+        /// The delay of the transmitter; without it, the controller measures it.
+        value: Option<u32> = None => read::integer(0..=1_000_000u32), default "measured",
+            not "tdcv";
+        /// The width of the filter that ignores dominant glitches.
+        filter: Option<u32> = None => read::integer(0..=1_000_000u32), not "tdcf";
+    }
+}
+
+const TDC_OFF: [(&str, DelayCompensation); 1] = [("off", DelayCompensation::Off)];
+
+fn tdc_shape() -> ValueShape {
+    ValueShape::Any(vec![
+        ValueShape::words(&TDC_OFF),
+        ValueShape::Table(DelayKeys::key_specs()),
+    ])
+}
+
+/// Reads the compensation of the transmitter's delay.
+fn tdc(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<DelayCompensation> {
+    if !value.is_table() {
+        return value.one_of(&TDC_OFF, found).map(|word| word.value);
+    }
+    let mut table = value.table("`tdc`", found)?;
+    let keys = DelayKeys::read(&mut table, found);
+    table.finish(found);
+    Some(DelayCompensation::On {
+        offset: keys.offset?,
+        value: keys.value,
+        filter: keys.filter,
+    })
 }
 
 /// Returns the keys of a port on an interface.
@@ -120,7 +210,10 @@ impl SocketCanSettings {
 
     pub(crate) fn parse(port: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         let mut settings = Self::read(table, port, found);
-        if !table.has("interface")
+        if let Some(wanted) = &settings.r#match {
+            settings.interface = look_up(wanted, table, found);
+        } else if !table.has("interface")
+            && !table.has("match")
             && let Err(why) = check_interface(port)
         {
             let hint = format!("the port's name is not a valid interface name: {why}");
@@ -175,7 +268,9 @@ impl SetupKeys {
             table.wrong(key, SLOW_DATA_PHASE, "", found);
             return None;
         };
+        self.check(table, found);
         Some(LinkSetup {
+            settings: self.controller(),
             rate,
             sample_point: self.sample_point.unwrap_or(0),
             data_sample_point: self.data_sample_point.unwrap_or(0),
@@ -185,6 +280,54 @@ impl SetupKeys {
                     RestartDelay::Asked(restart_ms(time))
                 }),
         })
+    }
+}
+
+impl SetupKeys {
+    fn controller(&self) -> ControllerSettings {
+        let mut settings = ControllerSettings::default();
+        settings.sjw = self.sjw;
+        settings.data_sjw = self.data_sjw;
+        settings.termination = self.termination;
+        settings.delay = self.tdc;
+        settings.queue = self.txqueuelen;
+        settings
+            .with_mode(ControlMode::ListenOnly, self.listen_only)
+            .with_mode(ControlMode::OneShot, self.one_shot)
+            .with_mode(ControlMode::Loopback, self.loopback)
+            .with_mode(ControlMode::TripleSampling, self.triple_sampling)
+            .with_mode(ControlMode::BusErrors, self.bus_errors)
+            .with_mode(ControlMode::PresumeAck, self.presume_ack)
+            .with_mode(ControlMode::NonIso, self.non_iso)
+            .with_mode(ControlMode::Len8Dlc, self.len8_dlc)
+    }
+
+    /// Reports settings that contradict one another.
+    fn check(&self, table: &TomlTable<'_>, found: &mut Diagnostics) {
+        for key in ["data_sample_point", "data_sjw", "non_iso", "tdc"] {
+            if self.data_bitrate.is_none() && table.has(key) {
+                let message =
+                    format!("`{key}` is for a bus with CAN FD, and there is no `data_bitrate`");
+                table.wrong(
+                    key,
+                    message,
+                    "add `data_bitrate`, such as \"2M\", or leave it out",
+                    found,
+                );
+            }
+        }
+        for (key, on) in [
+            ("one_shot", self.one_shot),
+            ("presume_ack", self.presume_ack),
+        ] {
+            if self.listen_only == Some(true) && on == Some(true) {
+                let message = format!(
+                    "with `listen_only`, the controller sends nothing, and `{key}` is \
+                                       about what it sends"
+                );
+                table.wrong(key, message, "leave one of the two out", found);
+            }
+        }
     }
 }
 
@@ -204,6 +347,25 @@ fn refuse_uring(
             table.wrong(key, message, hint, found);
         }
     }
+}
+
+/// Returns the present name of the interface that fits; empty where none does.
+fn look_up(wanted: &InterfaceMatch, table: &TomlTable<'_>, found: &mut Diagnostics) -> String {
+    if table.has("interface") {
+        let message = "`interface` and `match` both choose the interface";
+        table.wrong("match", message, "leave one of the two out", found);
+        return String::new();
+    }
+    wanted.find().unwrap_or_else(|problem| {
+        let words = wanted.explain(&problem);
+        if let MatchProblem::Several(_) = problem {
+            table.wrong("match", words, "", found);
+        } else {
+            let hint = "the port waits until there is one";
+            found.push(Diagnostic::warning(table.value_span("match"), words).hint(hint));
+        }
+        String::new()
+    })
 }
 
 /// Reads the name of an interface.

@@ -42,7 +42,7 @@ impl SocketState {
 pub(super) struct SharedSockets {
     line: Box<dyn SocketLine>,
     pub(super) port: String,
-    pub(super) interface: String,
+    interface: String,
     // Hints between two threads; the kernel checks again everything that depends on them.
     state: AtomicU8,
     mtu: AtomicUsize,
@@ -69,6 +69,8 @@ struct SlowState {
     alarms: VecDeque<String>,
     /// Number of the interface that was last reported as unusable.
     unfit: u32,
+    /// The last report that several interfaces fit.
+    ambiguity: Option<String>,
 }
 
 impl SharedSockets {
@@ -112,8 +114,14 @@ impl SharedSockets {
                 omitted: 0,
                 alarms: VecDeque::new(),
                 unfit: 0,
+                ambiguity: None,
             }),
         })
+    }
+
+    /// Returns the present name of the interface.
+    pub(super) fn interface(&self) -> String {
+        self.line.name().unwrap_or_else(|| self.interface.clone())
     }
 
     pub(super) fn state(&self) -> SocketState {
@@ -180,7 +188,7 @@ impl SharedSockets {
     /// every way to receive can distinguish frames of a controller from those that a local process
     /// has sent, so this asks the driver, once for each bus-off.
     pub(super) fn may_be_bus_off(&self) -> bool {
-        self.state() != SocketState::Up || self.line.is_bus_off(&self.interface) != Some(false)
+        self.state() != SocketState::Up || self.line.is_bus_off(&self.interface()) != Some(false)
     }
 
     /// Notes that the interface went out of use.
@@ -198,7 +206,7 @@ impl SharedSockets {
             SocketState::BusOff => "is bus-off: frames for it are refused until it is restarted",
             SocketState::Gone => "is gone: frames for it are refused until it is back",
         };
-        slow.remark(format!("{} {what}", self.interface));
+        slow.remark(format!("{} {what}", self.interface()));
     }
 
     /// Notes that the interface is in use again, because a frame came from it.
@@ -250,12 +258,15 @@ impl SharedSockets {
             .store(now.saturating_add(slow.pause), Relaxed);
         let state = match self.line.query_state() {
             Ok(link) => self.take_up(&link, &mut slow),
-            Err(_) => SocketState::Gone,
+            Err(_) => {
+                self.report_ambiguity(&mut slow);
+                SocketState::Gone
+            }
         };
         self.set_state(state);
         if state == SocketState::Up {
             self.reopened.fetch_add(1, Relaxed);
-            slow.remark(format!("{} is up again", self.interface));
+            slow.remark(format!("{} is up again", self.interface()));
             self.check_settings(&mut slow);
         }
         state == SocketState::Up
@@ -275,7 +286,7 @@ impl SharedSockets {
             {
                 self.alarm(slow, output);
             }
-            let local = link.echo && self.line.is_local(&self.interface);
+            let local = link.echo && self.line.is_local(&self.interface());
             self.local.store(local, Relaxed);
             slow.index = link.index;
         }
@@ -297,12 +308,21 @@ impl SharedSockets {
                 .is_ok_and(|now| now.index == link.index)
         {
             slow.unfit = link.index;
-            let why = words(&OpenError::attach(&self.interface, why));
+            let why = words(&OpenError::attach(&self.interface(), why));
             self.alarm(
                 slow,
                 format!("{why}; frames for it are refused as if it were gone"),
             );
         }
+    }
+
+    /// Reports once that several interfaces fit, so that the port uses none.
+    fn report_ambiguity(&self, slow: &mut SlowState) {
+        let ambiguity = self.line.ambiguity();
+        if let Some(words) = ambiguity.clone().filter(|_| slow.ambiguity != ambiguity) {
+            self.alarm(slow, format!("{words}; frames for it are refused"));
+        }
+        slow.ambiguity = ambiguity;
     }
 
     /// Replaces the filters, now and for every time that the interface is attached again.
@@ -326,7 +346,7 @@ impl SharedSockets {
         let slow = self.slow();
         let mut out = slow.remarks.clone();
         if slow.omitted > 0 {
-            out.push(format!("{}: and {} more", self.interface, slow.omitted));
+            out.push(format!("{}: and {} more", self.interface(), slow.omitted));
         }
         out
     }
@@ -335,7 +355,7 @@ impl SharedSockets {
     pub(super) fn fail(&self, what: &str, errno: Errno) -> PortError {
         PortError {
             port: self.port.clone(),
-            what: format!("{what} {}", self.interface),
+            what: format!("{what} {}", self.interface()),
             source: Some(errno.into()),
         }
     }

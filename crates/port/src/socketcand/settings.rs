@@ -206,7 +206,7 @@ impl PortSettings for SocketcandSettings {
             (None, connect) => {
                 let name = self.name.clone();
                 StreamSide::Client {
-                    addresses: stream::resolve(port, connect.as_ref())?,
+                    peers: stream::resolve(port, connect.as_ref())?,
                     session: Box::new(move || Box::new(SocketcandClient::new(&name))),
                 }
             }

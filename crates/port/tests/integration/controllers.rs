@@ -21,6 +21,7 @@ fn on_bus(all: Vec<(RightsText, Option<SendBudget>)>) -> Lab {
         data_bitrate: None,
         queue: 10,
         mailboxes: 3,
+        ..BusSettings::defaults("")
     };
     Lab::new(&ControllerSettings::Bus(bus), all)
 }

@@ -1,6 +1,6 @@
 //! Several ports replay logs of one clock: the frames come in the order of the recording.
 
-use port::log::{LogOrigin, LogSettings};
+use port::log::{LogOrigin, LogRounds, LogSettings, ReplaySpeed};
 use port::{FileOrStream, PollReceive, PortOpener, PortSettings};
 use std::path::Path;
 
@@ -60,6 +60,68 @@ fn one_recording_of_two_buses_keeps_its_order() {
         let expected = [(7, "7E0"), (507, "7E8"), (1007, "7E0"), (1207, "7E8")];
         assert_eq!(ids(&found), expected, "{order:?}");
     }
+}
+
+/// The ports stay together in every round, also one whose interface has no frame at the end.
+#[test]
+fn a_recording_of_two_buses_is_repeated_as_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("drive.log");
+    std::fs::write(&path, DRIVE).unwrap();
+    let repeated = |interface| LogSettings {
+        repeat: LogRounds::Number(2),
+        pause: Some(300_000_000),
+        ..settings(&path, Some(interface))
+    };
+    let mut opener = PortOpener::new(0, 0);
+    let mut ports = vec![
+        open(&mut opener, "a", &repeated("can0")),
+        open(&mut opener, "b", &repeated("can1")),
+    ];
+    opener.start().unwrap();
+    let found = replay(&mut ports, 7, 4000);
+    // The recording takes 1.2 s.
+    let round = |at: u64| {
+        [
+            (at, "7E0"),
+            (at + 500, "7E8"),
+            (at + 1000, "7E0"),
+            (at + 1200, "7E8"),
+        ]
+    };
+    assert_eq!(ids(&found), [round(7), round(1507)].concat());
+    for port in &mut ports {
+        let end = port.receive(4_001_000_000, 100, &mut |_| {}).unwrap();
+        assert!(end.finished);
+        assert!(port.remarks().join("\n").contains("replayed 2 times"));
+    }
+}
+
+/// Stamps go on from round to round, so that a log of the result does not go back in time.
+#[test]
+fn stamps_go_on_in_the_next_round() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.log");
+    std::fs::write(&path, "(5.0) can0 001#\nnonsense\n(5.25) can0 002#\n").unwrap();
+    let endless = LogSettings {
+        repeat: LogRounds::Endless,
+        pause: Some(750_000_000),
+        pace: ReplaySpeed::Fast,
+        ..settings(&path, None)
+    };
+    let mut port = open(&mut PortOpener::new(0, 0), "a", &endless);
+    let mut stamps = Vec::new();
+    while stamps.len() < 6 {
+        let take = &mut |received: port::ReceivedFrame<'_>| stamps.push(received.stamp.ns);
+        assert!(!port.receive(0, 1, take).unwrap().finished);
+    }
+    let ms = |ms: u64| ms * 1_000_000;
+    assert_eq!(stamps, [5000, 5250, 6000, 6250, 7000, 7250].map(ms));
+    // A log without frames has no rounds.
+    std::fs::write(&path, "# nothing\n").unwrap();
+    let mut port = open(&mut PortOpener::new(0, 0), "a", &endless);
+    let finished = (0..10).any(|_| port.receive(0, 1, &mut |_| {}).unwrap().finished);
+    assert!(finished);
 }
 
 /// Steps back belong to the file: each port also follows those in the other port's frames.

@@ -13,5 +13,6 @@ mod settings;
 #[path = "../sharing/mod.rs"]
 mod sharing;
 mod shm;
+mod traffic;
 mod virtio;
 mod wrap;

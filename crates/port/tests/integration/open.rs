@@ -14,6 +14,7 @@ fn bus(name: &str, bitrate: u32) -> PortSpec {
         data_bitrate: None,
         queue: 10,
         mailboxes: 3,
+        ..BusSettings::defaults("")
     };
     PortSpec::new(name, bus)
 }

@@ -65,6 +65,7 @@ fn defaults() {
             data_bitrate: None,
             queue: 10,
             mailboxes: 3,
+            ..BusSettings::defaults("")
         })
     );
     assert_eq!(
@@ -132,6 +133,7 @@ fn every_key() {
         ),
         &*settings(SocketCanSettings {
             setup: Some(LinkSetup {
+                settings: Default::default(),
                 rate: BitRate::new(500_000, Some(2_000_000)).unwrap(),
                 sample_point: 800,
                 data_sample_point: 750,
@@ -159,6 +161,7 @@ fn every_key() {
             data_bitrate: Some(2_000_000),
             queue: 1,
             mailboxes: 32,
+            ..BusSettings::defaults("")
         })
     );
     assert_eq!(
@@ -208,6 +211,73 @@ fn every_key() {
             pace: ReplaySpeed::Fast,
             ..LogSettings::default()
         })
+    );
+}
+
+#[test]
+fn settings_of_a_controller() {
+    let text = |keys: &str| format!("[ports.can0]\nkind = 'socketcan'\nbitrate = '500k'\n{keys}");
+    let all = good(&text(
+        "data_bitrate = '2M'\nlisten_only = false\none_shot = true\nloopback = false\n\
+         triple_sampling = true\nbus_errors = true\npresume_ack = true\nnon_iso = true\n\
+         len8_dlc = true\nsjw = 4\ndata_sjw = 2\ntermination = 120\ntxqueuelen = 1\n\
+         tdc = { offset = 30, filter = 2 }",
+    ));
+    let words = ", no loopback, no listen-only, triple-sampling, one-shot, berr-reporting, presume-ack, \
+                 fd-non-iso, cc-len8-dlc, sjw 4, dsjw 2, termination 120, txqueuelen 1, tdco 30";
+    assert!(all.describe().contains(words), "{}", all.describe());
+    assert_ne!(*all, *good(&text("data_bitrate = '2M'")));
+    for (keys, message) in [
+        (
+            "tdc = 'off'",
+            "`tdc` is for a bus with CAN FD, and there is no `data_bitrate`",
+        ),
+        (
+            "data_sjw = 1",
+            "`data_sjw` is for a bus with CAN FD, and there is no `data_bitrate`",
+        ),
+        (
+            "non_iso = true",
+            "`non_iso` is for a bus with CAN FD, and there is no `data_bitrate`",
+        ),
+        (
+            "listen_only = true\none_shot = true",
+            "with `listen_only`, the controller sends nothing, and `one_shot` is about what it sends",
+        ),
+        (
+            "berr_reporting = true",
+            "port `can0` has no key `berr_reporting`",
+        ),
+    ] {
+        assert_eq!(bad(&text(keys)), [message], "{keys}");
+    }
+    let alone = "[ports.can0]\nkind = 'socketcan'\none_shot = true";
+    assert_eq!(bad(alone), ["port `can0` needs `bitrate`"]);
+    let table = bad(&text("data_bitrate = '2M'\ntdc = { filter = 2 }"));
+    assert_eq!(table, ["`tdc` needs `offset`"]);
+}
+
+#[test]
+fn an_interface_is_chosen_by_its_name_or_its_device() {
+    let text =
+        |keys: &str| format!("[ports.engine-bus-with-a-long-name]\nkind = 'socketcan'\n{keys}");
+    // This machine may have CAN interfaces, but none of these.
+    let (spec, messages) = read(&text("match = { serial = 'no such device' }"));
+    assert!(
+        messages[0].starts_with("no interface has serial no such device"),
+        "{messages:?}"
+    );
+    let spec = spec.unwrap();
+    assert_eq!(spec.interface(), None);
+    assert!(
+        spec.describe()
+            .contains("Linux interface with serial no such device")
+    );
+    let both = bad(&text("interface = 'can0'\nmatch = { usb = '1-1' }"));
+    assert_eq!(both, ["`interface` and `match` both choose the interface"]);
+    assert_eq!(
+        bad(&text("match = {}")),
+        ["`match` of port `engine-bus-with-a-long-name` needs `usb` or `serial`"]
     );
 }
 

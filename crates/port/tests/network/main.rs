@@ -7,5 +7,6 @@
 mod arrival;
 mod common;
 mod datagrams;
+mod serial;
 mod streams;
 mod words;

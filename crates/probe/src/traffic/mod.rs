@@ -4,7 +4,6 @@
 mod pattern;
 mod payload;
 mod plain;
-mod replay;
 mod sae;
 mod schedule;
 mod template;
@@ -14,7 +13,6 @@ pub use pattern::{
 };
 pub use payload::{PayloadMaker, number_in};
 pub use plain::{FloodTraffic, OneAtATime, PeriodicTraffic};
-pub use replay::ReplayTraffic;
 pub use sae::{SAE_CLASS_C_NODES, sae_class_c};
 pub use schedule::{MessageSet, ScheduleError, SetMessage, SetSchedule};
 pub use template::{FrameTemplate, IdRangeError, period_for_load};

@@ -75,6 +75,8 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangate demo", Here),
     ("cangate report", Here),
     ("cangate run --until-end", Here),
+    ("cangate run examples/ci/gateway.toml --simulate", Here),
+    ("grep T$ ci/buses/can0.log", Here),
     ("cangate run gateway.toml", WithGateway),
     ("cangate check", Here),
     (

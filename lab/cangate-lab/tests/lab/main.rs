@@ -28,6 +28,7 @@ mod exec;
 mod experiments;
 mod halves;
 mod hops;
+mod link_settings;
 mod long;
 mod mapped;
 mod modes;

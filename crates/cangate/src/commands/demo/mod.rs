@@ -3,35 +3,49 @@
 mod profile;
 mod table;
 
+use super::simulation::failure;
 use crate::cli::Demo;
+use crate::cli::simulate::{ReplayRounds, simulation};
 use crate::input::load_config;
-use ::demo::{DemoOptions, DemoProgress, Error, TesterInput};
+use ::demo::{DemoOptions, DemoProgress, TesterInput};
+use console::columns::wrapped;
 use console::input::read_source;
 use console::output;
 use console::{Failure, ProgressLine};
 use frame::Nanos;
-use offload::with_causes;
 use report::file_name;
 use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
-    let input = match &args.log {
-        Some(path) => TesterInput::Log {
-            path,
-            strict: args.strict,
-        },
-        None => TesterInput::Sae {
-            end: (args.seconds * 1e9) as Nanos,
-        },
-    };
+    if args.replay.rounds == Some(ReplayRounds::Endless) {
+        return Err(Failure::Input(
+            "--loop endless: a demo runs until the log ends; give a number, or use `cangate run \
+             --simulate`"
+                .to_owned(),
+        ));
+    }
     let source = match &args.config {
         Some(path) => read_source(path)?,
-        None => input.gateway_file(),
+        None => ::demo::gateway_file(args.log.is_some()),
     };
     // The built-in file names no other files.
     let file = args.config.as_deref().unwrap_or(Path::new("-"));
     let (config, _) = load_config(&source, file, color)?;
+    let options = simulation(&args.as_bus, args.out.as_ref());
+    let simulated = config.simulated(&options);
+    let simulated = simulated.map_err(|wrong| Failure::Input(wrong.to_string()))?;
+    let config = simulated.config;
+    let log = args.log.as_ref().map(|path| {
+        let by_name = !simulated.differences.is_empty();
+        args.replay.input(path, args.strict, by_name)
+    });
+    let input = match &log {
+        Some(log) => TesterInput::Log(log),
+        None => TesterInput::Sae {
+            end: (args.seconds * 1e9) as Nanos,
+        },
+    };
     let command = command_line(args);
     let options = DemoOptions {
         input,
@@ -58,6 +72,12 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
         serde_json::to_writer_pretty(&mut stdout, &summary).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
+        for difference in &simulated.differences {
+            writeln!(stdout, "{}", wrapped(&format!("Simulated: {difference}.")))?;
+        }
+        if !simulated.differences.is_empty() {
+            writeln!(stdout)?;
+        }
         write!(stdout, "{}", table::render(&summary))?;
         if let Some(out) = &args.out {
             writeln!(stdout, "\nWritten: {}", out.join("report.html").display())?;
@@ -66,15 +86,6 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
         }
     }
     summary.verdict().map_err(failure)
-}
-
-fn failure(error: Error) -> Failure {
-    match error {
-        Error::ReadLog { path, source } => Failure::file("read", &path, &source),
-        Error::Write { path, source } => Failure::file("write", &path, &source),
-        error if error.is_input() => Failure::Input(with_causes(&error)),
-        error => Failure::run(error),
-    }
 }
 
 /// Returns the command that repeats this run. File names are without their folders: a report is
@@ -88,6 +99,18 @@ fn command_line(args: &Demo) -> String {
     }
     if let Some(path) = &args.config {
         text.push_str(&format!(" --config {}", file_name(path)));
+    }
+    for rates in &args.as_bus {
+        text.push_str(&format!(" --as-bus {rates}"));
+    }
+    for (from, to) in &args.replay.map {
+        text.push_str(&format!(" --map {from}={}", to.as_deref().unwrap_or("")));
+    }
+    if let Some(ReplayRounds::Number(rounds)) = args.replay.rounds {
+        text.push_str(&format!(" --loop {rounds}"));
+    }
+    if let Some(pause) = args.replay.pause {
+        text.push_str(&format!(" --pause {pause}ns"));
     }
     text.push_str(&format!(" --seed {}", args.seed));
     if args.strict {

@@ -1,12 +1,12 @@
 //! One connection: its socket, its session, and the frames that wait for it.
 
+use super::link::{StreamLink, StreamPeer};
 use super::store::{CopyEnd, FrameStore};
 use frame::Nanos;
 use net::{StreamEnd, StreamSession, StreamStep};
 use rustix::event::epoll::EventFlags;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 /// Room for bytes that have arrived and were not used yet. The longest unit of any protocol is
@@ -16,10 +16,6 @@ const INPUT: usize = 4096;
 /// Maximum length of the answers of a session that wait, without the last one. A peer that does not
 /// read its answers does not get more.
 const ANSWERS: usize = 4096;
-
-/// Room in the socket for bytes that the peer has not acknowledged. The system doubles it. A peer
-/// that reads slowly gets no older frames than these and its queue.
-const SEND_BUFFER: usize = 64 * 1024;
 
 /// Maximum number of frames that are written at once.
 pub(super) const MAX_STAGED: usize = 32;
@@ -31,8 +27,8 @@ const STUCK_TIMEOUT: Nanos = 300_000_000_000;
 const CONNECT_TIMEOUT: Nanos = 5_000_000_000;
 
 pub(super) struct Conversation {
-    socket: TcpStream,
-    pub(super) peer: SocketAddr,
+    socket: StreamLink,
+    pub(super) peer: StreamPeer,
     pub(super) session: Box<dyn StreamSession>,
     connected: bool,
     /// Bytes that have arrived; those before `used` are used.
@@ -77,23 +73,14 @@ impl Conversation {
     /// # Errors
     /// The socket's options cannot be set.
     pub(super) fn new(
-        socket: TcpStream,
-        peer: SocketAddr,
+        socket: StreamLink,
+        peer: StreamPeer,
         mut session: Box<dyn StreamSession>,
         connected: bool,
         ticket: Option<Arc<()>>,
         now: Nanos,
     ) -> io::Result<Self> {
-        socket.set_nonblocking(true)?;
-        // A frame must not wait for the acknowledgement of the one before.
-        socket.set_nodelay(true)?;
-        rustix::net::sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
-        // A peer that vanishes without a word is noticed after 30 + 3 · 10 s.
-        rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
-        let seconds = std::time::Duration::from_secs;
-        rustix::net::sockopt::set_tcp_keepidle(&socket, seconds(30))?;
-        rustix::net::sockopt::set_tcp_keepintvl(&socket, seconds(10))?;
-        rustix::net::sockopt::set_tcp_keepcnt(&socket, 3)?;
+        socket.set_options()?;
         let mut answers = Vec::with_capacity(ANSWERS);
         session.begin(&mut answers);
         Ok(Self {
@@ -118,7 +105,7 @@ impl Conversation {
         })
     }
 
-    pub(super) const fn socket(&self) -> &TcpStream {
+    pub(super) const fn socket(&self) -> &StreamLink {
         &self.socket
     }
 

@@ -1,7 +1,8 @@
-//! Connecting to a server, again and again.
+//! Connecting to a server, or opening a serial device, again and again.
 
 use super::NewSession;
 use super::conversation::Conversation;
+use super::link::{StreamLink, StreamPeer};
 use frame::Nanos;
 use linux::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
@@ -13,9 +14,9 @@ const SHORTEST: Nanos = 100_000_000;
 const LONGEST: Nanos = 5_000_000_000;
 
 pub(super) struct Dialer {
-    addresses: Vec<SocketAddr>,
+    peers: Vec<StreamPeer>,
     session: NewSession,
-    /// Place of the next address.
+    /// Place of the next peer.
     next: usize,
     /// Time of the next attempt, and the pause after it.
     at: Nanos,
@@ -23,9 +24,9 @@ pub(super) struct Dialer {
 }
 
 impl Dialer {
-    pub(super) fn new(addresses: Vec<SocketAddr>, session: NewSession) -> Self {
+    pub(super) fn new(peers: Vec<StreamPeer>, session: NewSession) -> Self {
         Self {
-            addresses,
+            peers,
             session,
             next: 0,
             at: 0,
@@ -49,18 +50,22 @@ impl Dialer {
         self.pause = (2 * self.pause).min(LONGEST);
     }
 
-    /// Begins to connect to the next address.
+    /// Begins to connect to the next peer.
     ///
     /// # Errors
-    /// The address, and the error of connect(2).
-    pub(super) fn dial(&mut self, now: Nanos) -> Result<Conversation, (SocketAddr, io::Error)> {
-        let address = self.addresses[self.next % self.addresses.len()];
+    /// The peer, and the error of connect(2) or open(2).
+    pub(super) fn dial(&mut self, now: Nanos) -> Result<Conversation, (StreamPeer, io::Error)> {
+        let peer = self.peers[self.next % self.peers.len()].clone();
         self.next = self.next.wrapping_add(1);
-        begin(address)
-            .and_then(|socket| {
-                Conversation::new(socket, address, (self.session)(), false, None, now)
-            })
-            .map_err(|error| (address, error))
+        let link = match &peer {
+            StreamPeer::Address(address) => begin(*address).map(StreamLink::Socket),
+            #[cfg(feature = "slcan")]
+            StreamPeer::Device(device) => device.open().map(StreamLink::Serial),
+        };
+        link.and_then(|link| {
+            Conversation::new(link, peer.clone(), (self.session)(), false, None, now)
+        })
+        .map_err(|error| (peer, error))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::NewSession;
 use super::conversation::{Conversation, Next};
+use super::link::{StreamLink, StreamPeer};
 use super::shared::StreamShared;
 use super::store::FrameStore;
 use crate::network::address::{AddressRange, is_allowed};
@@ -228,24 +229,26 @@ impl HubState {
         self.counts.remarks.push(remark);
     }
 
-    fn deny(&mut self, peer: SocketAddr, why: &str) {
+    fn deny(&mut self, peer: &StreamPeer, why: &str) {
         self.counts.denied += 1;
-        self.remark(format!("client {} was refused: {why}", peer.ip()));
+        self.remark(format!("client {} was refused: {why}", peer.host()));
     }
 
     /// Admits a new client, or closes its connection.
     fn admit(&mut self, epoll: &OwnedFd, socket: TcpStream, peer: SocketAddr, now: Nanos) {
+        let from = StreamPeer::Address(peer);
         if !is_allowed(self.settings.allow.as_deref(), peer.ip()) {
-            return self.deny(peer, "it is not in `allow`");
+            return self.deny(&from, "it is not in `allow`");
         }
         if Arc::strong_count(&self.ticket) > self.settings.clients {
-            return self.deny(peer, "there are as many as `clients` allows");
+            return self.deny(&from, "there are as many as `clients` allows");
         }
         if self.new.len() == MAX_NEW {
-            return self.deny(peer, "too many clients have not opened a bus yet");
+            return self.deny(&from, "too many clients have not opened a bus yet");
         }
         let ticket = Some(Arc::clone(&self.ticket));
-        let client = Conversation::new(socket, peer, (self.session)(), true, ticket, now);
+        let link = StreamLink::Socket(socket);
+        let client = Conversation::new(link, from.clone(), (self.session)(), true, ticket, now);
         let added = client.and_then(|client| {
             epoll::add(
                 epoll,
@@ -257,7 +260,7 @@ impl HubState {
         });
         match added {
             Ok(client) => self.new.push((client, now)),
-            Err(error) => self.deny(peer, &error.to_string()),
+            Err(error) => self.deny(&from, &error.to_string()),
         }
     }
 
@@ -270,7 +273,7 @@ impl HubState {
         while chosen.is_none() {
             commands += 1;
             if commands > MAX_COMMANDS {
-                return self.deny(client.peer, "it sends too much and opens no bus");
+                return self.deny(&client.peer, "it sends too much and opens no bus");
             }
             match client.next() {
                 Next::Nothing => break,
@@ -289,7 +292,7 @@ impl HubState {
                         return;
                     }
                     if !client.answer(|session, out| session.answer_list(&names, out)) {
-                        return self.deny(client.peer, "it does not read its answers");
+                        return self.deny(&client.peer, "it does not read its answers");
                     }
                 }
                 Next::Unit(StreamStep::Malformed(_)) => self.counts.malformed += 1,
@@ -298,7 +301,7 @@ impl HubState {
         }
         let Some(bus) = chosen else {
             if now.saturating_sub(since) >= OPEN_TIMEOUT {
-                return self.deny(client.peer, "it has opened no bus within 10 s");
+                return self.deny(&client.peer, "it has opened no bus within 10 s");
             }
             if client.write(&mut FrameStore::new(0), now).is_ok() {
                 self.new.push((client, since));
@@ -308,16 +311,16 @@ impl HubState {
         let port = self.ports.iter().find(|port| port.bus == bus);
         let shared = port.and_then(|port| port.shared.upgrade());
         if !client.answer(|session, out| session.answer_open(shared.is_some(), out)) {
-            return self.deny(client.peer, "it does not read its answers");
+            return self.deny(&client.peer, "it does not read its answers");
         }
         let Some(shared) = shared else {
             let _ = client.write(&mut FrameStore::new(0), now);
-            return self.deny(client.peer, &format!("there is no bus `{bus}`"));
+            return self.deny(&client.peer, &format!("there is no bus `{bus}`"));
         };
-        let peer = client.peer;
+        let peer = client.peer.clone();
         let moved = epoll::delete(epoll, client.socket());
         if let Err(error) = moved.and_then(|()| shared.lock().join(client)) {
-            self.deny(peer, &error.to_string());
+            self.deny(&peer, &error.to_string());
         }
     }
 

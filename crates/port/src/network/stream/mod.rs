@@ -1,8 +1,9 @@
-//! Ports over TCP: the protocol is a session for each connection.
+//! Ports over TCP and serial devices: the protocol is a session for each connection.
 //!
 //! * A server ([`ListenerHub`]) accepts any number of clients up to a limit. Several ports can
 //!   share a listener where clients choose a bus by its name.
-//! * A client connects to a server again and again ([`Dialer`](dialer::Dialer)).
+//! * A client connects to a server, or opens a serial device, again and again
+//!   ([`Dialer`](dialer::Dialer)).
 //! * Each connection ([`Conversation`](conversation::Conversation)) has a queue of its own. A
 //!   client that does not read loses its own frames only: the oldest ones, counted as `missed`.
 //!
@@ -13,12 +14,18 @@ mod conversation;
 mod dialer;
 mod halves;
 mod hub;
+mod link;
+#[cfg(feature = "slcan")]
+mod serial;
 mod shared;
 mod store;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use hub::{HubSettings, ListenerHub, Listeners};
+pub(crate) use link::StreamPeer;
+#[cfg(feature = "slcan")]
+pub(crate) use serial::SerialDevice;
 pub(crate) use shared::StreamRules;
 
 use super::endpoint::PeerAddress;
@@ -39,9 +46,9 @@ pub(crate) enum StreamSide {
         bus: String,
         settings: HubSettings,
     },
-    /// It connects to one of these addresses.
+    /// It connects to one of these peers.
     Client {
-        addresses: Vec<SocketAddr>,
+        peers: Vec<StreamPeer>,
         session: NewSession,
     },
 }
@@ -96,16 +103,17 @@ pub(crate) fn warn_of_strangers(
 pub(crate) fn resolve(
     port: &str,
     connect: Option<&PeerAddress>,
-) -> Result<Vec<SocketAddr>, PortError> {
+) -> Result<Vec<StreamPeer>, PortError> {
     let found = connect.map_or_else(
         || Err("it needs `connect`".to_owned()),
         PeerAddress::resolve,
     );
-    found.map_err(|what| PortError {
+    let found = found.map_err(|what| PortError {
         port: port.to_owned(),
         what,
         source: None,
-    })
+    })?;
+    Ok(found.into_iter().map(StreamPeer::Address).collect())
 }
 
 /// Returns the halves of a port.
@@ -125,9 +133,7 @@ pub(crate) fn halves(
     };
     let (hub, dialer) = match side {
         StreamSide::Server { hub, bus, settings } => (Some((hub, bus, settings)), None),
-        StreamSide::Client { addresses, session } => {
-            (None, Some(dialer::Dialer::new(addresses, session)))
-        }
+        StreamSide::Client { peers, session } => (None, Some(dialer::Dialer::new(peers, session))),
     };
     let shared = shared::StreamShared::new(rules, dialer).map_err(fail)?;
     let shared = Arc::new(shared);

@@ -222,7 +222,7 @@ impl StreamState {
         let Some(member) = self.members[place].take() else {
             return;
         };
-        let peer = member.peer;
+        let peer = member.peer.clone();
         // Closing the socket removes it from the epoll instance.
         member.close(&mut self.store);
         if let Some(why) = why {
@@ -244,7 +244,7 @@ impl StreamState {
         }
         let begun = match dialer.dial(now) {
             Ok(member) => {
-                let peer = member.peer;
+                let peer = member.peer.clone();
                 let joined = self.join(member);
                 joined.map_err(|error| format!("{peer} cannot be waited for: {error}"))
             }

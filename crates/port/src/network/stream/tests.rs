@@ -3,6 +3,7 @@
 use super::conversation::{Conversation, MAX_STAGED};
 use super::dialer::Dialer;
 use super::hub::{HubSettings, Listeners, RegisterAtStart};
+use super::link::StreamPeer;
 use super::shared::{StreamRules, StreamShared, StreamState};
 use crate::PortOpener;
 use crate::opener::AtStart as _;
@@ -169,8 +170,8 @@ fn answers_before_a_bus_is_open_have_a_limit() {
 #[test]
 fn a_connection_that_cannot_be_waited_for_is_dialled_again_after_a_pause() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addresses = vec![listener.local_addr().unwrap()];
-    let dialer = Dialer::new(addresses, Box::new(|| Box::new(OpenSession)));
+    let peers = vec![StreamPeer::Address(listener.local_addr().unwrap())];
+    let dialer = Dialer::new(peers, Box::new(|| Box::new(OpenSession)));
     let shared = StreamShared::new(rules(1, 1), Some(dialer)).unwrap();
     let mut state = shared.lock();
     state.lose_epoll();

@@ -194,7 +194,7 @@ impl<W: ReceiveWay + 'static> Receive for RawReceive<W> {
                 Err(Errno::NOBUFS | Errno::NOMEM) => {
                     self.shared.remark(format!(
                         "no memory to receive from {}",
-                        self.shared.interface
+                        self.shared.interface()
                     ));
                     more = false;
                     break;

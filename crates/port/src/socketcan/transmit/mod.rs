@@ -137,7 +137,7 @@ impl<W: TransmitWay> RawTransmit<W> {
             self.shared.remark(format!(
                 "with these ways to receive and to transmit, {} cannot echo frames to local \
                  programs: frames of routes with `echo = true` are refused",
-                self.shared.interface
+                self.shared.interface()
             ));
         }
     }
@@ -246,7 +246,7 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
                     self.first = (self.first + moved) % self.echo.len();
                     self.count -= 1;
                     self.counters.lost += 1;
-                    let name = &self.shared.interface;
+                    let name = self.shared.interface();
                     self.shared.remark(format!("{name} refused a frame: {e}"));
                 }
             }

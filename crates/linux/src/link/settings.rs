@@ -1,0 +1,392 @@
+//! The settings of a controller beyond its bit rates (`uapi/linux/can/netlink.h`): those of
+//! `ip link set … type can`, and the length of the interface's queue.
+
+use super::interface::IFLA_TXQLEN;
+use super::saved::{IFLA_CAN_BITTIMING, IFLA_CAN_CTRLMODE, IFLA_CAN_DATA_BITTIMING, head};
+use super::setup::options;
+use crate::netlink::{attribute, inner, nested, number};
+
+const IFLA_CAN_TERMINATION: u16 = 11;
+pub(super) const IFLA_CAN_TDC: u16 = 16;
+const IFLA_CAN_TDC_TDCV: u16 = 7;
+const IFLA_CAN_TDC_TDCO: u16 = 8;
+const IFLA_CAN_TDC_TDCF: u16 = 9;
+/// `CAN_CTRLMODE_TDC_AUTO` and `CAN_CTRLMODE_TDC_MANUAL`.
+const TDC_AUTO: u32 = 0x200;
+const TDC_MANUAL: u32 = 0x400;
+/// Offset of `sjw` in `struct can_bittiming`.
+pub(super) const SJW: usize = 24;
+
+/// A mode of a controller: `CAN_CTRLMODE_…`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ControlMode {
+    /// It receives what it sends.
+    Loopback,
+    /// It sends nothing, not even acknowledgements.
+    ListenOnly,
+    /// It samples each bit three times.
+    TripleSampling,
+    /// It tries each frame once.
+    OneShot,
+    /// It reports each error on the bus.
+    BusErrors,
+    /// It does not need an acknowledgement.
+    PresumeAck,
+    /// It uses the FD format from before ISO 11898-1:2015.
+    NonIso,
+    /// It passes on DLC 9 to 15 of classic frames.
+    Len8Dlc,
+}
+
+impl ControlMode {
+    /// All modes, in the order of their flags.
+    pub const ALL: [Self; 8] = [
+        Self::Loopback,
+        Self::ListenOnly,
+        Self::TripleSampling,
+        Self::OneShot,
+        Self::BusErrors,
+        Self::PresumeAck,
+        Self::NonIso,
+        Self::Len8Dlc,
+    ];
+
+    /// Returns the kernel's flag, and the word of `ip link`.
+    const fn kernel(self) -> (u32, &'static str) {
+        match self {
+            Self::Loopback => (0x01, "loopback"),
+            Self::ListenOnly => (0x02, "listen-only"),
+            Self::TripleSampling => (0x04, "triple-sampling"),
+            Self::OneShot => (0x08, "one-shot"),
+            Self::BusErrors => (0x10, "berr-reporting"),
+            Self::PresumeAck => (0x40, "presume-ack"),
+            Self::NonIso => (0x80, "fd-non-iso"),
+            Self::Len8Dlc => (0x100, "cc-len8-dlc"),
+        }
+    }
+}
+
+/// How a controller compensates the delay of its transmitter in the data phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DelayCompensation {
+    /// Not at all.
+    Off,
+    /// By these times, in periods of the controller's clock.
+    On {
+        /// The offset of the second sample point.
+        offset: u32,
+        /// The delay of the transmitter; `None`: the controller measures it.
+        value: Option<u32>,
+        /// The width of the filter that ignores dominant glitches.
+        filter: Option<u32>,
+    },
+}
+
+/// The wanted settings of a controller. What is absent stays as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ControllerSettings {
+    /// The wanted modes, by the order of [`ControlMode::ALL`].
+    modes: [Option<bool>; ControlMode::ALL.len()],
+    /// The synchronisation jump width, in time quanta.
+    pub sjw: Option<u32>,
+    /// The same, for the data phase.
+    pub data_sjw: Option<u32>,
+    /// The termination of the bus, ohms; 0: off.
+    pub termination: Option<u16>,
+    /// The compensation of the transmitter's delay.
+    pub delay: Option<DelayCompensation>,
+    /// The number of frames that the interface's own queue holds.
+    pub queue: Option<u32>,
+}
+
+/// The settings of a controller as its driver reports them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PresentSettings {
+    /// The flags of its modes.
+    flags: u32,
+    /// The synchronisation jump widths of both phases; 0: not known.
+    sjw: [u32; 2],
+    /// The termination, ohms, where it can be switched.
+    termination: Option<u16>,
+}
+
+impl PresentSettings {
+    /// Reads them from `IFLA_INFO_DATA`. What is missing or malformed is left out.
+    pub(super) fn read(data: &[u8]) -> Self {
+        let sjw = |kind| inner(data, kind)?.get(SJW..).and_then(number);
+        // `struct can_ctrlmode`: the mask, which is 0 here, then the flags.
+        let flags = inner(data, IFLA_CAN_CTRLMODE).and_then(|value| number(value.get(4..)?));
+        let termination = inner(data, IFLA_CAN_TERMINATION);
+        let termination = termination.and_then(|value| value.first_chunk().copied());
+        Self {
+            flags: flags.unwrap_or(0),
+            sjw: [IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING].map(|kind| sjw(kind).unwrap_or(0)),
+            termination: termination.map(u16::from_ne_bytes),
+        }
+    }
+
+    /// Returns whether the controller is in this mode.
+    #[must_use]
+    pub const fn has(&self, mode: ControlMode) -> bool {
+        self.flags & mode.kernel().0 != 0
+    }
+}
+
+impl ControllerSettings {
+    /// Returns the wanted state of a mode; `None`: it stays as it is.
+    #[must_use]
+    pub fn mode(&self, mode: ControlMode) -> Option<bool> {
+        self.modes.get(mode as usize).copied().flatten()
+    }
+
+    /// Requests a mode, or that it is off.
+    #[must_use]
+    pub fn with_mode(mut self, mode: ControlMode, on: Option<bool>) -> Self {
+        if let Some(wanted) = self.modes.get_mut(mode as usize) {
+            *wanted = on;
+        }
+        self
+    }
+
+    /// Returns the requests to the kernel for an interface that is down and has its bit rates, each
+    /// with words that follow "set to". They are requests of their own, so that a refusal is that
+    /// of one setting.
+    pub(super) fn requests(&self, index: u32) -> Vec<(String, Vec<u8>)> {
+        let mut all = Vec::new();
+        for mode in ControlMode::ALL {
+            let Some(on) = self.mode(mode) else { continue };
+            let (flag, word) = mode.kernel();
+            let flags = if on { flag } else { 0 };
+            let mut data = Vec::new();
+            attribute(&mut data, IFLA_CAN_CTRLMODE, &control_mode(flag, flags));
+            let words = format!("{word} {}", if on { "on" } else { "off" });
+            all.push((words, options(index, &data)));
+        }
+        if let Some(ohms) = self.termination {
+            let mut data = Vec::new();
+            attribute(&mut data, IFLA_CAN_TERMINATION, &ohms.to_ne_bytes());
+            all.push((
+                format!("a termination of {ohms} ohms"),
+                options(index, &data),
+            ));
+        }
+        if let Some(frames) = self.queue {
+            let mut body = head(index, 0);
+            attribute(&mut body, IFLA_TXQLEN, &frames.to_ne_bytes());
+            all.push((format!("a queue of {frames} frames"), body));
+        }
+        all
+    }
+
+    /// Adds the compensation of the transmitter's delay to the request that sets the bit rates: the
+    /// kernel takes it only together with them. `flags`: the mode flags of that request, to which
+    /// this adds.
+    pub(super) fn add_delay(&self, data: &mut Vec<u8>, (mask, flags): (u32, u32)) {
+        let (mut mask, mut flags) = (mask, flags);
+        if self.delay.is_some() {
+            mask |= TDC_AUTO | TDC_MANUAL;
+        }
+        if let Some(DelayCompensation::On {
+            offset,
+            value,
+            filter,
+        }) = self.delay
+        {
+            flags |= value.map_or(TDC_AUTO, |_| TDC_MANUAL);
+            let mut times = Vec::new();
+            for (kind, time) in [
+                (IFLA_CAN_TDC_TDCV, value),
+                (IFLA_CAN_TDC_TDCO, Some(offset)),
+                (IFLA_CAN_TDC_TDCF, filter),
+            ] {
+                if let Some(time) = time {
+                    attribute(&mut times, kind, &time.to_ne_bytes());
+                }
+            }
+            nested(data, IFLA_CAN_TDC, &times);
+        }
+        attribute(data, IFLA_CAN_CTRLMODE, &control_mode(mask, flags));
+    }
+
+    /// Returns the first setting that an interface has otherwise, in the words of `ip link`: as it
+    /// is, and as it is wanted.
+    pub(super) fn difference(
+        &self,
+        present: &PresentSettings,
+        queue: Option<u32>,
+    ) -> Option<(String, String)> {
+        let on = |on| if on { "on" } else { "off" };
+        for mode in ControlMode::ALL {
+            let now = present.has(mode);
+            if let Some(wanted) = self.mode(mode).filter(|wanted| *wanted != now) {
+                let word = mode.kernel().1;
+                return Some((
+                    format!("{word} {}", on(now)),
+                    format!("{word} {}", on(wanted)),
+                ));
+            }
+        }
+        let [sjw, data_sjw] = present.sjw;
+        let numbers = [
+            ("sjw", self.sjw, Some(sjw).filter(|sjw| *sjw > 0)),
+            ("dsjw", self.data_sjw, Some(data_sjw).filter(|sjw| *sjw > 0)),
+            (
+                "termination",
+                self.termination.map(u32::from),
+                present.termination.map(u32::from),
+            ),
+            ("txqueuelen", self.queue, queue),
+        ];
+        numbers.into_iter().find_map(|(word, wanted, now)| {
+            let (wanted, now) = (wanted?, now?);
+            (wanted != now).then(|| (format!("{word} {now}"), format!("{word} {wanted}")))
+        })
+    }
+
+    /// Returns the settings in the words of `ip link`, each after a comma.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let mut words = Vec::new();
+        for mode in ControlMode::ALL {
+            let word = mode.kernel().1;
+            words.extend(self.mode(mode).map(|on| match on {
+                true => word.to_owned(),
+                false => format!("no {word}"),
+            }));
+        }
+        let numbers = [
+            ("sjw", self.sjw),
+            ("dsjw", self.data_sjw),
+            ("termination", self.termination.map(u32::from)),
+            ("txqueuelen", self.queue),
+        ];
+        for (word, number) in numbers {
+            words.extend(number.map(|number| format!("{word} {number}")));
+        }
+        match self.delay {
+            None => {}
+            Some(DelayCompensation::Off) => words.push("no tdc".to_owned()),
+            Some(DelayCompensation::On { offset, .. }) => words.push(format!("tdco {offset}")),
+        }
+        words.iter().map(|word| format!(", {word}")).collect()
+    }
+}
+
+/// Returns `struct can_ctrlmode`: the mask of the flags to set, then the flags.
+fn control_mode(mask: u32, flags: u32) -> Vec<u8> {
+    [mask, flags].map(u32::to_ne_bytes).concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::netlink::attributes;
+    use proptest::prelude::*;
+
+    /// Returns `IFLA_INFO_DATA` of a request.
+    fn data(body: &[u8]) -> Vec<u8> {
+        let (_, info) = attributes(&body[16..]).next().unwrap().unwrap();
+        inner(info, 2).unwrap().to_vec()
+    }
+
+    fn settings() -> ControllerSettings {
+        ControllerSettings {
+            termination: Some(120),
+            queue: Some(1),
+            sjw: Some(4),
+            ..ControllerSettings::default()
+        }
+        .with_mode(ControlMode::OneShot, Some(true))
+        .with_mode(ControlMode::ListenOnly, Some(false))
+    }
+
+    #[test]
+    fn each_setting_is_a_request() {
+        let all = settings().requests(7);
+        let words: Vec<&str> = all.iter().map(|(words, _)| words.as_str()).collect();
+        assert_eq!(
+            words,
+            [
+                "listen-only off",
+                "one-shot on",
+                "a termination of 120 ohms",
+                "a queue of 1 frames"
+            ]
+        );
+        let mode = |body| inner(&data(body), IFLA_CAN_CTRLMODE).unwrap().to_vec();
+        assert_eq!(mode(&all[0].1), [2, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(mode(&all[1].1), [8, 0, 0, 0, 8, 0, 0, 0]);
+        assert_eq!(inner(&data(&all[2].1), 11).unwrap(), 120_u16.to_ne_bytes());
+        let (kind, queue) = attributes(&all[3].1[16..]).next().unwrap().unwrap();
+        assert_eq!((kind, number(queue)), (IFLA_TXQLEN, Some(1)));
+    }
+
+    #[test]
+    fn the_kernel_takes_the_delay_with_the_bit_rates() {
+        let mut settings = settings();
+        settings.delay = Some(DelayCompensation::On {
+            offset: 30,
+            value: None,
+            filter: Some(2),
+        });
+        let mut data = Vec::new();
+        settings.add_delay(&mut data, (0x20, 0x20));
+        let mode = inner(&data, IFLA_CAN_CTRLMODE).unwrap();
+        assert_eq!(
+            (number(mode), number(&mode[4..])),
+            (Some(0x620), Some(0x220))
+        );
+        let times = inner(&data, IFLA_CAN_TDC).unwrap();
+        assert_eq!(inner(times, 8).and_then(number), Some(30));
+        assert_eq!(inner(times, 9).and_then(number), Some(2));
+        assert_eq!(inner(times, 7), None, "the controller measures it");
+        settings.delay = Some(DelayCompensation::Off);
+        let mut data = Vec::new();
+        settings.add_delay(&mut data, (0x20, 0x20));
+        let mode = inner(&data, IFLA_CAN_CTRLMODE).unwrap();
+        assert_eq!(
+            (number(mode), number(&mode[4..])),
+            (Some(0x620), Some(0x20))
+        );
+        assert_eq!(inner(&data, IFLA_CAN_TDC), None);
+    }
+
+    #[test]
+    fn what_differs_is_named_and_what_was_not_asked_for_is_not() {
+        let mut timing = vec![0; 32];
+        timing[SJW] = 1;
+        let mut data = Vec::new();
+        attribute(&mut data, IFLA_CAN_BITTIMING, &timing);
+        attribute(&mut data, IFLA_CAN_CTRLMODE, &[0, 0, 0, 0, 0x19, 0, 0, 0]);
+        let mut present = PresentSettings::read(&data);
+        assert!(present.has(ControlMode::OneShot) && present.has(ControlMode::Loopback));
+        let difference = |settings: ControllerSettings, present: &PresentSettings, queue| {
+            let (now, wanted) = settings.difference(present, Some(queue))?;
+            Some(format!("{now} / {wanted}"))
+        };
+        let wanted = settings();
+        assert_eq!(difference(wanted, &present, 1).unwrap(), "sjw 1 / sjw 4");
+        present.sjw[0] = 4;
+        // A driver without a switch reports no termination: it refused the request.
+        assert_eq!(difference(wanted, &present, 1), None);
+        assert_eq!(
+            difference(wanted, &present, 10).unwrap(),
+            "txqueuelen 10 / txqueuelen 1"
+        );
+        present.flags |= 2;
+        let words = difference(wanted, &present, 1).unwrap();
+        assert_eq!(words, "listen-only on / listen-only off");
+        assert_eq!(
+            wanted.words(),
+            ", no listen-only, one-shot, sjw 4, termination 120, txqueuelen 1"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let present = PresentSettings::read(&bytes);
+            let _ = settings().difference(&present, None);
+        }
+    }
+}

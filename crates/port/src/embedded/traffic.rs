@@ -1,0 +1,155 @@
+//! Traffic of testers that a world of buses moves by itself: a replay in a running gateway.
+//!
+//! A caller that steps a [`BusWorld`] from event to event sends its testers' frames itself. In a
+//! running gateway, the ports move the world, so the traffic has to be part of it.
+
+use super::world::{BusIndex, BusWorld, WorldState};
+use bus::{BusConfig, NodeConfig, NodeEvent, NodeId};
+use frame::{Frame, Nanos};
+use std::collections::HashMap;
+
+/// Frames that testers send on the buses of a world, by a plan that can depend on the frames there.
+/// It must not call the world: it is locked.
+pub trait BusTraffic: Send {
+    /// Begins at time `now`, on these buses: their names and configurations, by [`BusIndex`].
+    fn begin(&mut self, buses: &[(String, BusConfig)], now: Nanos);
+
+    /// Returns the time at which [`BusTraffic::take`] has something to do; `None` while only an
+    /// event on a bus can change that, and at the end.
+    fn due(&self) -> Option<Nanos>;
+
+    /// Returns the frame that is due; `None` if none is, such as at the end of a wait.
+    fn take(&mut self) -> Option<TesterFrame>;
+
+    /// Notes an event on a bus. `by_tester`: the node is one of this traffic's testers; otherwise,
+    /// it is the gateway's.
+    fn see(&mut self, bus: BusIndex, event: &NodeEvent<'_>, by_tester: bool);
+
+    /// Notes that the queue of a tester had no room for a frame, which is not sent.
+    fn refused(&mut self, frame: &TesterFrame);
+
+    /// Returns whether no frame will follow.
+    fn is_finished(&self) -> bool;
+}
+
+/// A frame for a tester.
+#[derive(Clone, Copy, Debug)]
+pub struct TesterFrame {
+    /// The bus.
+    pub bus: BusIndex,
+    /// The number of the tester on this bus, which is attached for its first frame.
+    pub tester: u16,
+    /// Time at which the frame becomes ready for transmission, ns.
+    pub at: Nanos,
+    /// The frame.
+    pub frame: Frame,
+    /// The tag that comes back with its events.
+    pub tag: u64,
+}
+
+/// Number of frames that wait in a tester: more than a plan should need, so that a bus that is too
+/// slow for its traffic shows losses.
+pub const TESTER_QUEUE: usize = 1_000;
+
+/// Time for which all buses must be quiet after the last frame until the replay counts as ended,
+/// ns: a frame that still waits in the gateway's own queues follows within it.
+const QUIET: Nanos = 100_000_000;
+
+/// The traffic of a world, and its testers.
+pub(super) struct WorldTraffic {
+    traffic: Box<dyn BusTraffic>,
+    testers: HashMap<(BusIndex, u16), NodeId>,
+    begun: bool,
+    /// Time since which all buses are quiet and no frame will follow.
+    quiet_since: Option<Nanos>,
+}
+
+impl BusWorld {
+    /// Lets this traffic run on the buses, from the first time on to which the world is moved.
+    pub fn replay(&self, traffic: Box<dyn BusTraffic>) {
+        self.lock().traffic = Some(WorldTraffic {
+            traffic,
+            testers: HashMap::new(),
+            begun: false,
+            quiet_since: None,
+        });
+    }
+}
+
+impl WorldTraffic {
+    /// Returns the time of the next action, of a world whose time is `now`.
+    pub(super) fn due(&self, now: Nanos) -> Option<Nanos> {
+        if !self.begun {
+            return Some(now);
+        }
+        self.traffic
+            .due()
+            .or(self.quiet_since.map(|since| since + QUIET))
+    }
+
+    /// Returns the time at which [`WorldTraffic::release`] has something to do, up to `until`.
+    pub(super) fn next_release(&self, until: Nanos) -> Option<Nanos> {
+        self.traffic.due().filter(|due| *due <= until)
+    }
+
+    /// Begins, once.
+    pub(super) fn begin(&mut self, buses: impl Iterator<Item = (String, BusConfig)>, now: Nanos) {
+        if !self.begun {
+            self.begun = true;
+            self.traffic.begin(&buses.collect::<Vec<_>>(), now);
+        }
+    }
+
+    /// Gives a frame that is due to its tester.
+    pub(super) fn release(&mut self, world: &mut WorldState) {
+        let Some(frame) = self.traffic.take() else {
+            return;
+        };
+        let (bus, number) = (frame.bus, frame.tester);
+        let known = self.testers.get(&(bus, number)).copied();
+        let Some(slot) = world.slots.get_mut(bus.0) else {
+            return self.traffic.refused(&frame);
+        };
+        let node = known.or_else(|| {
+            let config = NodeConfig {
+                queue: TESTER_QUEUE,
+                fd: slot.bus.config().data.is_some(),
+                ..NodeConfig::new(format!("tester {number}"))
+            };
+            let node = slot.bus.attach(config).ok()?;
+            self.testers.insert((bus, number), node);
+            Some(node)
+        });
+        let at = frame.at.max(slot.bus.now());
+        let sent = node.map(|node| slot.bus.send(node, at, &frame.frame, frame.tag));
+        match sent {
+            Some(Ok(())) => {}
+            Some(Err(_)) | None => self.traffic.refused(&frame),
+        }
+    }
+
+    /// Notes an event on a bus.
+    pub(super) fn see(&mut self, bus: BusIndex, event: &NodeEvent<'_>) {
+        let (NodeEvent::Frame { node, .. }
+        | NodeEvent::Error { node, .. }
+        | NodeEvent::State { node, .. }
+        | NodeEvent::Dropped { node, .. }) = event;
+        let is_tester = |(on, tester): (&(BusIndex, u16), &NodeId)| on.0 == bus && tester == node;
+        let by_tester = self.testers.iter().any(is_tester);
+        self.traffic.see(bus, event, by_tester);
+    }
+
+    /// Notes whether frames are still on their way at time `now`: on a bus, or to the gateway.
+    pub(super) fn note_quiet(&mut self, is_quiet: bool, now: Nanos) {
+        if is_quiet && self.traffic.is_finished() {
+            self.quiet_since.get_or_insert(now);
+        } else {
+            self.quiet_since = None;
+        }
+    }
+
+    /// Returns whether the replay and its consequences have ended at time `now`.
+    pub(super) fn has_ended(&self, now: Nanos) -> bool {
+        self.quiet_since.is_some_and(|since| now >= since + QUIET)
+    }
+}

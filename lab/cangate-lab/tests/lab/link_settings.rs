@@ -1,0 +1,47 @@
+//! Settings of Linux interfaces that the gateway's file sets, with `ip` as the witness, and
+//! interfaces that the file chooses by their device.
+
+use super::lab;
+use super::script::{parts, printed};
+
+#[test]
+#[ignore = "boots a guest"]
+fn the_file_sets_a_controller_and_chooses_it_by_its_device() {
+    let Some(_lab) = lab() else { return };
+    let text = printed("--bench kvaser --kernel 6.1 --timeout 600", "link_settings.sh");
+    let steps = parts(&text);
+    let all = "qlen 5 can <TRIPLE-SAMPLING,ONE-SHOT,BERR-REPORTING,PRESUME-ACK,CC-LEN8-DLC> sjw 2\n";
+    assert_eq!(steps["all"], all);
+    assert_eq!(steps["as it is"], all);
+    let up = |now: &str, wanted: &str| {
+        format!(
+            "error: a: can1 is up with {now}, and its port wants {wanted}: `ip link set can1 down` first, or \
+             leave that setting out\n"
+        )
+    };
+    let other = up("one-shot on", "one-shot off") + &up("sjw 2", "sjw 3");
+    assert_eq!(steps["other"], other);
+    assert_eq!(
+        steps["changed"],
+        "can1 runs with one-shot off, and its port is set to one-shot on: another program has changed it; \
+         `cangate reload` sets can1 as the file specifies\n\
+         qlen 5 can <TRIPLE-SAMPLING,ONE-SHOT,BERR-REPORTING,CC-LEN8-DLC> sjw 1\n"
+    );
+    assert_eq!(
+        steps["listens"],
+        "qlen 5 can <LISTEN-ONLY,TRIPLE-SAMPLING,BERR-REPORTING,CC-LEN8-DLC> sjw 1\nrefused\n"
+    );
+    let termination = "error: a: can1 cannot be set to a termination of 120 ohms: Operation not supported (os error 95)";
+    assert!(steps["termination"].starts_with(termination), "{}", steps["termination"]);
+    assert_eq!(steps["device"], "bitrate 250000\ncan1 is gone\n");
+    assert_eq!(
+        steps["altname"],
+        "Linux interface NAME (altname body, driver kvaser_pci)\n"
+    );
+    let several = steps["several"];
+    assert!(several.contains("can0 (device 0000:"), "{several}");
+    assert!(several.contains("; add a property that differs"), "{several}");
+    let none = steps["none"];
+    assert!(none.contains("driver kvaser_pci, channel 0"), "{none}");
+    assert!(none.ends_with("waits\n"), "{none}");
+}
