@@ -1,10 +1,10 @@
 //! Writing datagrams.
 
-use super::message::{MessageVersion, size, write};
-use super::{ENCAPSULATION, MAX_MESSAGES, NTSCF, NTSCF_HEADER};
+use super::message::{MessageVersion, len, size, write};
+use super::{ENCAPSULATION, MAX_MESSAGES, NTSCF, NTSCF_HEADER, USER_TYPE, trail};
 use crate::bus_frame::is_bus_frame;
 use crate::cannelloni::MAX_DATAGRAM;
-use crate::{DatagramWriter, NotWritten};
+use crate::{DatagramWriter, FrameTrail, NotWritten};
 use frame::{FrameRef, Kind, Nanos, dlc};
 
 const HEADERS: usize = ENCAPSULATION + NTSCF_HEADER;
@@ -17,6 +17,8 @@ pub struct AcfWriter {
     bus: u16,
     brief: bool,
     sequence: u32,
+    /// Greatest length of a trail, bytes; 0: frames have none.
+    trail: usize,
 }
 
 impl AcfWriter {
@@ -30,7 +32,24 @@ impl AcfWriter {
             bus,
             brief,
             sequence: 0,
+            trail: 0,
         }
+    }
+
+    /// Returns the writer for frames with trails.
+    #[must_use]
+    pub const fn with_trails(mut self) -> Self {
+        self.trail = trail::LONGEST;
+        self
+    }
+}
+
+/// Returns the length of the datagram before its first frame, bytes.
+fn before_frames(out: &[u8]) -> usize {
+    let messages = out.get(HEADERS..).unwrap_or_default();
+    match messages.first() {
+        Some(kind) if *kind == USER_TYPE << 1 => HEADERS + len(messages).unwrap_or(0),
+        _ => HEADERS,
     }
 }
 
@@ -51,9 +70,13 @@ impl DatagramWriter for AcfWriter {
         }
         let begun = out.len().max(HEADERS);
         // A long XL frame has a datagram of its own.
-        let alone = begun == HEADERS;
-        if !alone && begun + size(frame, self.brief) > MAX_DATAGRAM {
+        let alone = begun == before_frames(out);
+        let end = begun + size(frame, self.brief);
+        if !alone && end > MAX_DATAGRAM {
             return Err(NotWritten::Full);
+        }
+        if end > HEADERS + MAX_MESSAGES {
+            return Err(NotWritten::Unsupported);
         }
         if out.is_empty() {
             out.resize(HEADERS, 0);
@@ -70,13 +93,20 @@ impl DatagramWriter for AcfWriter {
         Ok(())
     }
 
+    fn push_trail(&mut self, trail: FrameTrail<'_>, out: &mut Vec<u8>) {
+        if out.is_empty() {
+            out.resize(HEADERS, 0);
+        }
+        trail::write(trail, out);
+    }
+
     fn room(&self, out: &[u8]) -> usize {
         // An XL frame may need a datagram of its own.
         if self.version == MessageVersion::V2 {
             return usize::from(out.is_empty());
         }
-        let longest = 16 + dlc::FD_MAX;
-        (MAX_DATAGRAM - out.len().max(HEADERS)) / longest
+        let longest = 16 + dlc::FD_MAX + self.trail;
+        MAX_DATAGRAM.saturating_sub(out.len().max(HEADERS)) / longest
     }
 
     fn finish(&mut self, out: &mut [u8]) {

@@ -4,7 +4,7 @@ use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, por
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
-use crate::{Halves, PortError, PortOpener};
+use crate::{Halves, NetworkLink, PortError, PortOpener};
 use config::{Diagnostics, TomlTable, read};
 use frame::Kind;
 use net::slcan::{BIT_RATES, SlcanClient, SlcanServer, carries};
@@ -101,6 +101,15 @@ impl PortSettings for SlcanSettings {
         }
     }
 
+    fn network_link(&self) -> Option<NetworkLink> {
+        Some(NetworkLink {
+            protocol: "slcan".to_owned(),
+            listens: self.listen,
+            connects: self.connect.as_ref().and_then(PeerAddress::number),
+            both_ways: true,
+        })
+    }
+
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let listen = self.listen?;
         let hint =
@@ -140,6 +149,7 @@ impl PortSettings for SlcanSettings {
             settle: 0,
             clients: self.clients as usize,
             queue: self.queue as usize,
+            urgent: Vec::new(),
             epoch: opener.epoch(),
         };
         let side = match (self.listen, &self.connect) {

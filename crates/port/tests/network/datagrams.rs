@@ -310,8 +310,9 @@ fn two_streams_share_an_address() {
     let [a, b] = [free_udp(), free_udp()];
     let stream = |name: u64, listen: SocketAddr, connect: SocketAddr| {
         format!(
-            "[ports.p]\nkind = 'ieee1722'\nlisten = '{listen}'\nconnect = '{connect}'\n\
-             stream = '{name:016X}'\nreports = '100ms'"
+            "[ports.p{}]\nkind = 'ieee1722'\nlisten = '{listen}'\nconnect = '{connect}'\n\
+             stream = '{name:016X}'\nreports = '100ms'",
+            listen.port()
         )
     };
     let tables = [(1, a, b), (2, a, b), (1, b, a), (2, b, a)].map(|(n, a, b)| stream(n, a, b));

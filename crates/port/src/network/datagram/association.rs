@@ -1,6 +1,6 @@
 //! Several streams at one UDP address: a port each.
 
-use super::bound::socket_at;
+use super::bound::{TunnelSocket, socket_at};
 use super::socket::DatagramSocket;
 use crate::PortOpener;
 use net::ieee1722::stream_of;
@@ -26,7 +26,7 @@ struct StreamInbox {
 
 /// The socket of an address, and the ports that share it.
 struct Association {
-    socket: Arc<UdpSocket>,
+    socket: Arc<TunnelSocket>,
     inboxes: Mutex<Vec<StreamInbox>>,
 }
 
@@ -62,7 +62,7 @@ impl StreamSocket {
         opener: &mut PortOpener,
         address: SocketAddr,
         stream: u64,
-    ) -> io::Result<(Self, Arc<UdpSocket>)> {
+    ) -> io::Result<(Self, Arc<TunnelSocket>)> {
         let socket = socket_at(opener, address)?;
         let all = opener.shared(Associations::default);
         let known = all.known.get(&address).and_then(Weak::upgrade);
@@ -139,8 +139,8 @@ impl DatagramSocket for StreamSocket {
         Err(ErrorKind::WouldBlock.into())
     }
 
-    fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
-        self.own.send_to(datagram, to).map(drop)
+    fn send(&self, datagram: &[u8], to: SocketAddr, dscp: u8) -> io::Result<()> {
+        self.association.socket.send(datagram, to, dscp)
     }
 
     /// The kernel's number belongs to the first port of the address.

@@ -12,20 +12,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Number of the latest round trips, of which the shortest one shows the other clock.
 const KEPT_TRIPS: usize = 10;
 
-/// The sums of the transmitting half.
+/// The sums of the datagrams that left.
 #[derive(Clone, Copy, Default)]
-pub(super) struct SentTotals {
-    pub(super) datagrams: u64,
-    pub(super) frames: u64,
+struct SentTotals {
+    datagrams: u64,
+    frames: u64,
 }
 
-/// The same, for both halves.
+/// The same, for both halves of all ports that send the same stream.
 #[derive(Clone, Default)]
-pub(super) struct SharedTotals(Arc<Mutex<SentTotals>>);
+pub(crate) struct SharedTotals(Arc<Mutex<SentTotals>>);
 
 impl SharedTotals {
-    pub(super) fn set(&self, totals: SentTotals) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = totals;
+    /// Adds a datagram with this number of frames.
+    pub(super) fn add(&self, frames: u64) {
+        let mut totals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.datagrams += 1;
+        totals.frames += frames;
     }
 
     fn get(&self) -> SentTotals {
@@ -142,7 +145,7 @@ impl PeerReports {
             missing: sequence.missing,
         };
         // A report that is lost is made up for by the next one.
-        let _ = socket.send(&report.write(self.rules.stream, self.number), self.to);
+        let _ = socket.send(&report.write(self.rules.stream, self.number), self.to, 0);
         self.number = self.number.wrapping_add(1);
     }
 

@@ -12,11 +12,11 @@ pub(super) trait DatagramSocket: Send {
     /// [`io::ErrorKind::WouldBlock`]: there is none. Others are reports of the network.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)>;
 
-    /// Sends a datagram.
+    /// Sends a datagram with this mark (DSCP), if the socket can mark.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`]: there is no room. Others are reports of the network.
-    fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()>;
+    fn send(&self, datagram: &[u8], to: SocketAddr, dscp: u8) -> io::Result<()>;
 
     /// Returns the number of datagrams that found no room in the receive buffer.
     fn dropped(&self) -> u64;
@@ -32,7 +32,7 @@ impl DatagramSocket for Arc<UdpSocket> {
         self.recv_from(buffer)
     }
 
-    fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
+    fn send(&self, datagram: &[u8], to: SocketAddr, _dscp: u8) -> io::Result<()> {
         self.send_to(datagram, to).map(drop)
     }
 

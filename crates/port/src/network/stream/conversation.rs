@@ -1,5 +1,6 @@
 //! One connection: its socket, its session, and the frames that wait for it.
 
+use super::queue::FrameQueue;
 use super::store::{CopyEnd, FrameStore};
 use frame::Nanos;
 use net::{StreamEnd, StreamSession, StreamStep};
@@ -20,6 +21,10 @@ const ANSWERS: usize = 4096;
 /// Room in the socket for bytes that the peer has not acknowledged. The system doubles it. A peer
 /// that reads slowly gets no older frames than these and its queue.
 const SEND_BUFFER: usize = 64 * 1024;
+
+/// Maximum number of bytes that the system has not sent yet: the socket has no room while there are
+/// more. What is in there leaves before any urgent frame.
+const NOT_SENT: u32 = 2048;
 
 /// Maximum number of frames that are written at once.
 pub(super) const MAX_STAGED: usize = 32;
@@ -43,8 +48,8 @@ pub(super) struct Conversation {
     /// More bytes may be in the socket.
     pub(super) readable: bool,
     answers: Vec<u8>,
-    /// Frames that wait, as places in the store; the oldest first.
-    queue: VecDeque<u32>,
+    /// Frames that wait.
+    queue: FrameQueue,
     /// Frames whose bytes are in `out`, with the end of each.
     staged: VecDeque<(u32, usize)>,
     out: Vec<u8>,
@@ -88,6 +93,7 @@ impl Conversation {
         // A frame must not wait for the acknowledgement of the one before.
         socket.set_nodelay(true)?;
         rustix::net::sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
+        linux::socket::set_notsent_limit(&socket, NOT_SENT)?;
         // A peer that vanishes without a word is noticed after 30 + 3 · 10 s.
         rustix::net::sockopt::set_socket_keepalive(&socket, true)?;
         let seconds = std::time::Duration::from_secs;
@@ -106,7 +112,7 @@ impl Conversation {
             drained: true,
             readable: true,
             answers,
-            queue: VecDeque::new(),
+            queue: FrameQueue::default(),
             staged: VecDeque::with_capacity(MAX_STAGED),
             out: Vec::new(),
             written: 0,
@@ -172,9 +178,10 @@ impl Conversation {
             (true, None) => self.open_from = Some(now.saturating_add(settle)),
             (false, Some(_)) => {
                 self.open_from = None;
-                for at in self.queue.drain(..) {
+                for at in self.queue.iter() {
                     store.release(at, CopyEnd::Lost);
                 }
+                self.queue.clear();
             }
             _ => {}
         }
@@ -245,13 +252,13 @@ impl Conversation {
     }
 
     /// Queues a frame. The oldest one gives up its place where the queue has `most` frames.
-    pub(super) fn queue(&mut self, at: u32, most: usize, store: &mut FrameStore) {
+    pub(super) fn queue(&mut self, at: u32, urgent: bool, most: usize, store: &mut FrameStore) {
         if self.queue.len() >= most
-            && let Some(oldest) = self.queue.pop_front()
+            && let Some(oldest) = self.queue.displace()
         {
             store.release(oldest, CopyEnd::Displaced);
         }
-        self.queue.push_back(at);
+        self.queue.push(at, urgent);
     }
 
     /// Reserves memory, so that queueing does not allocate.
@@ -305,7 +312,7 @@ impl Conversation {
         }
     }
 
-    /// Fills the empty output with answers and the oldest frames.
+    /// Fills the empty output with answers and the frames that leave next.
     fn stage(&mut self, store: &FrameStore, now: Nanos) {
         self.out.clear();
         self.written = 0;
@@ -314,7 +321,7 @@ impl Conversation {
             return;
         }
         while self.staged.len() < MAX_STAGED
-            && let Some(at) = self.queue.pop_front()
+            && let Some(at) = self.queue.pop()
         {
             let (frame, unix) = store.get(at);
             self.session.put(&frame.view(), unix, &mut self.out);
@@ -347,7 +354,7 @@ impl Conversation {
     /// Ends the conversation: frames that wait are lost for this peer.
     pub(super) fn close(self, store: &mut FrameStore) {
         let staged = self.staged.iter().map(|(at, _)| *at);
-        for at in staged.chain(self.queue.iter().copied()) {
+        for at in staged.chain(self.queue.iter()) {
             store.release(at, CopyEnd::Lost);
         }
     }

@@ -13,6 +13,7 @@ mod conversation;
 mod dialer;
 mod halves;
 mod hub;
+mod queue;
 mod shared;
 mod store;
 #[cfg(test)]

@@ -37,6 +37,7 @@ fn rules(clients: usize, queue: usize) -> StreamRules {
         settle: 0,
         clients,
         queue,
+        urgent: Vec::new(),
         epoch: 0,
     }
 }

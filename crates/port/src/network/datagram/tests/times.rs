@@ -63,7 +63,8 @@ fn frames_without_stamps_do_not_wait() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
     let writer = AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 0, true);
     let (rules, totals) = (PackRules::default(), SharedTotals::default());
-    let mut out = DatagramTransmit::new(near.clone(), PEER, Box::new(writer), rules, totals, 0);
+    let (writer, guard) = (Box::new(writer), guard(LoopRules::default()));
+    let mut out = DatagramTransmit::new(near.clone(), PEER, writer, rules, totals, guard, 0);
     let mut into = receiver(far.clone(), Some(RULES), None);
     out.transmit(0, OutgoingFrame::new(numbered(1).view(), 0))
         .unwrap();
@@ -83,6 +84,7 @@ fn urgent_frames_do_not_wait() {
     let rules = PackRules {
         pack: 10 * MS,
         urgent: vec![IdRange::parse("010-01F").unwrap()],
+        ..PackRules::default()
     };
     let mut out = sender(near.clone(), rules, SharedTotals::default());
     let mut offer = |number, now| {
