@@ -55,6 +55,12 @@ pub trait DatagramReader: Send {
     /// at 0. `None` after the last frame.
     fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<DatagramFrame<'d>>;
 
+    /// Returns the number of frames of other buses in the datagrams that were read since the last
+    /// call: they have arrived, too.
+    fn take_foreign(&mut self) -> u64 {
+        0
+    }
+
     /// Returns the number of messages and datagrams that are valid and not for this reader.
     fn passed_over(&self) -> u64 {
         0

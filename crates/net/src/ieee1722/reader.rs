@@ -15,6 +15,8 @@ pub struct AcfReader {
     stream: u64,
     bus: Option<u16>,
     others: u64,
+    /// Frames of other buses since the last query.
+    foreign: u64,
     /// Place of the present trail in the datagram.
     trail: Range<usize>,
 }
@@ -28,6 +30,7 @@ impl AcfReader {
             stream,
             bus,
             others: 0,
+            foreign: 0,
             trail: 0..0,
         }
     }
@@ -126,10 +129,18 @@ impl DatagramReader for AcfReader {
                     return Some(DatagramFrame { trail, ..frame });
                 }
                 Ok(MessageContent::Trail(trail)) => self.trail = *at - trail.bytes().len()..*at,
+                Ok(MessageContent::Can(..)) => {
+                    self.others += 1;
+                    self.foreign += 1;
+                }
                 _ => self.others += 1,
             }
         }
         None
+    }
+
+    fn take_foreign(&mut self) -> u64 {
+        std::mem::take(&mut self.foreign)
     }
 
     fn passed_over(&self) -> u64 {

@@ -6,6 +6,8 @@ use crate::bus_frame::is_bus_frame;
 use crate::cannelloni::MAX_DATAGRAM;
 use crate::{DatagramWriter, FrameTrail, NotWritten};
 use frame::{FrameRef, Kind, Nanos, dlc};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const HEADERS: usize = ENCAPSULATION + NTSCF_HEADER;
 
@@ -16,7 +18,8 @@ pub struct AcfWriter {
     version: MessageVersion,
     bus: u16,
     brief: bool,
-    sequence: u32,
+    /// The number of the next datagram.
+    numbers: Arc<AtomicU32>,
     /// Greatest length of a trail, bytes; 0: frames have none.
     trail: usize,
 }
@@ -25,15 +28,23 @@ impl AcfWriter {
     /// Returns a writer of the stream with this ID, for frames of this bus, at most
     /// [`MessageVersion::last_bus`]. `brief`: without time stamps.
     #[must_use]
-    pub const fn new(stream: u64, version: MessageVersion, bus: u16, brief: bool) -> Self {
+    pub fn new(stream: u64, version: MessageVersion, bus: u16, brief: bool) -> Self {
         Self {
             stream,
             version,
             bus,
             brief,
-            sequence: 0,
+            numbers: Arc::default(),
             trail: 0,
         }
+    }
+
+    /// Returns the writer with the numbers of the stream's datagrams, which several writers share,
+    /// one for each bus.
+    #[must_use]
+    pub fn numbered_by(mut self, numbers: Arc<AtomicU32>) -> Self {
+        self.numbers = numbers;
+        self
     }
 
     /// Returns the writer for frames with trails.
@@ -111,18 +122,18 @@ impl DatagramWriter for AcfWriter {
 
     fn finish(&mut self, out: &mut [u8]) {
         let len = out.len().saturating_sub(HEADERS);
+        let sequence = self.numbers.fetch_add(1, Relaxed);
         if let Some(header) = out.first_chunk_mut::<HEADERS>() {
-            header[..4].copy_from_slice(&self.sequence.to_be_bytes());
+            header[..4].copy_from_slice(&sequence.to_be_bytes());
             header[4] = NTSCF;
             header[5] = 0x80 | (len >> 8) as u8 & 7;
             header[6] = len as u8;
-            header[7] = self.sequence as u8;
+            header[7] = sequence as u8;
             header[8..].copy_from_slice(&self.stream.to_be_bytes());
         }
-        self.sequence = self.sequence.wrapping_add(1);
     }
 
     fn take_back(&mut self) {
-        self.sequence = self.sequence.wrapping_sub(1);
+        self.numbers.fetch_sub(1, Relaxed);
     }
 }

@@ -4,8 +4,8 @@ use super::play_out::{CLOCKS, LATE, PlayOutKeys};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{
-    EXPEDITED, LoopRules, PackRules, ReportRules, TunnelAddresses, TunnelRules, check_mark,
-    check_own, check_tunnel,
+    EXPEDITED, LoopRules, PackRules, ReportRules, StreamBus, StreamRun, TunnelAddresses,
+    TunnelRules, check_mark, check_own, check_tunnel,
 };
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::ids::{IdRange, id_ranges, urgent_words};
@@ -48,7 +48,7 @@ config::settings! {
         allow: Option<Vec<AddressRange>> = None => allow(), value "list",
             default "the host of `connect`", not "peers" "whitelist" "allow_from";
         /// The ID of the stream, 16 hex digits, in both directions. Datagrams of other streams are
-        /// passed over.
+        /// passed over. Ports of one stream have the same `listen`, and a `bus` each.
         stream: u64 = DEFAULT_STREAM => read::by(|| ValueShape::Text, stream),
             value "16 hex digits", default "`\"AABBCCDDEEFF0001\"`", not "stream_id";
         /// The number of the bus in the messages, up to 31 (2047 with `version = 2`). Messages of
@@ -213,9 +213,10 @@ impl PortSettings for AvtpSettings {
 
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let listen = self.addresses.listen?;
-        let hint = "each port of the same address has a `stream` of its own; the bit 8000 of its ID is for reports";
+        let hint = "each port of the same address has a `stream` or a `bus` of its own; the bit 8000 of the stream's ID is for reports";
         let resource = ExclusiveResource::new(format!("UDP address {listen}"), hint);
-        Some(resource.only(format!("stream {:016X}", self.stream & !REPORT_BIT)))
+        let stream = self.stream & !REPORT_BIT;
+        Some(resource.only(format!("bus {} of stream {stream:016X}", self.bus)))
     }
 
     fn describe(&self) -> String {
@@ -244,13 +245,22 @@ impl PortSettings for AvtpSettings {
 
     fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let reader = AcfReader::new(self.stream, Some(self.bus));
-        let mut writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief);
+        // The kind has a default for `listen`.
+        let listen = self.addresses.listen;
+        let run = listen.map(|listen| StreamRun::of(opener, listen, self.stream));
+        let run = run.unwrap_or_default();
+        let mut writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief)
+            .numbered_by(run.numbers());
         if self.reports.is_some() {
             writer = writer.with_trails();
         }
         let (reader, writer) = (Box::new(reader), Box::new(writer));
         let rules = TunnelRules {
-            stream: Some(self.stream),
+            stream: Some(StreamBus {
+                stream: self.stream,
+                bus: self.bus,
+            }),
+            run,
             packing: PackRules {
                 pack: self.pack,
                 urgent: self.urgent.clone(),

@@ -2,7 +2,7 @@
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{ArrivalRules, DatagramPort, LoopRules, PackRules};
+use crate::network::datagram::{ArrivalRules, DatagramPort, LoopRules, PackRules, StreamRun};
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::Kind;
@@ -193,6 +193,7 @@ impl PortSettings for MulticastSettings {
             play_out: None,
             reports: None,
             loops: LoopRules::default(),
+            run: StreamRun::default(),
         };
         halves.on(port, opener, receiving, sending).map_err(fail)
     }

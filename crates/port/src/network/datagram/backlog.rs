@@ -70,6 +70,11 @@ impl SendBacklog {
         self.order.len()
     }
 
+    /// Returns whether frames of a class wait.
+    pub(super) fn has(&self, class: SendClass) -> bool {
+        self.of_class(class).next().is_some()
+    }
+
     /// Returns the number of frames that certainly find a place.
     pub(super) fn room(&self) -> usize {
         self.most - self.len()

@@ -1,13 +1,13 @@
 //! The UDP sockets of a gateway's tunnels, by the address to which they are bound.
 
-use super::socket::DatagramSocket;
+use super::socket::{DatagramSocket, SendMark};
 use crate::PortOpener;
 use rustix::net::sockopt;
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
 /// Room for datagrams that the kernel has not passed to the network, bytes; the kernel doubles it
@@ -25,6 +25,8 @@ pub(super) struct TunnelSocket {
     is_v6: bool,
     /// The mark of the next datagram.
     dscp: AtomicU8,
+    /// Number of ports of which urgent frames wait.
+    urgent: AtomicUsize,
 }
 
 impl TunnelSocket {
@@ -36,6 +38,7 @@ impl TunnelSocket {
             socket,
             is_v6: address.is_ipv6(),
             dscp: AtomicU8::new(0),
+            urgent: AtomicUsize::new(0),
         })
     }
 
@@ -75,9 +78,19 @@ impl DatagramSocket for Arc<TunnelSocket> {
         self.socket.recv_from(buffer)
     }
 
-    fn send(&self, datagram: &[u8], to: SocketAddr, dscp: u8) -> io::Result<()> {
-        self.mark(dscp)?;
+    fn send(&self, datagram: &[u8], to: SocketAddr, mark: SendMark) -> io::Result<()> {
+        if !mark.urgent && self.urgent.load(Relaxed) > 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        self.mark(mark.dscp)?;
         self.socket.send_to(datagram, to).map(drop)
+    }
+
+    fn hold(&self, urgent_waits: bool) {
+        match urgent_waits {
+            true => self.urgent.fetch_add(1, Relaxed),
+            false => self.urgent.fetch_sub(1, Relaxed),
+        };
     }
 
     fn dropped(&self) -> u64 {
@@ -124,7 +137,8 @@ mod tests {
             assert!((4608..=16_384).contains(&room), "{room}");
             let to = socket.socket.local_addr().unwrap();
             for dscp in [0, 46, 46, 0, 8, 46] {
-                socket.send(&[dscp], to, dscp).unwrap();
+                let urgent = dscp == 46;
+                socket.send(&[dscp], to, SendMark { dscp, urgent }).unwrap();
                 let tos = match socket.is_v6 {
                     true => sockopt::ipv6_tclass(&socket.socket).unwrap(),
                     false => u32::from(sockopt::ip_tos(&socket.socket).unwrap()),
@@ -136,5 +150,22 @@ mod tests {
                 assert_eq!(socket.receive(&mut byte).unwrap(), (1, to));
             }
         }
+    }
+
+    /// While urgent frames of a port wait, no other port of the socket sends frames before them.
+    #[test]
+    fn urgent_frames_of_one_port_hold_the_others_back() {
+        let socket = Arc::new(TunnelSocket::bind("127.0.0.1:0".parse().unwrap()).unwrap());
+        let to = socket.socket.local_addr().unwrap();
+        let send = |urgent| {
+            let mark = SendMark { dscp: 0, urgent };
+            socket.send(&[1], to, mark).map_err(|error| error.kind())
+        };
+        assert_eq!(send(false), Ok(()));
+        socket.hold(true);
+        assert_eq!(send(false), Err(ErrorKind::WouldBlock));
+        assert_eq!(send(true), Ok(()));
+        socket.hold(false);
+        assert_eq!(send(false), Ok(()));
     }
 }

@@ -13,6 +13,7 @@ mod sender;
 mod senders;
 mod sent_frames;
 mod socket;
+mod stream_run;
 #[cfg(test)]
 mod tests;
 mod trails;
@@ -20,6 +21,8 @@ mod transmit;
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
 mod tunnel;
 
+#[cfg(feature = "ieee1722")]
+pub(crate) use association::StreamBus;
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
 pub(crate) use tunnel::{
     EXPEDITED, TunnelAddresses, TunnelRules, check_mark, check_own, check_tunnel,
@@ -27,15 +30,15 @@ pub(crate) use tunnel::{
 
 pub(crate) use guard::LoopRules;
 pub(crate) use reports::ReportRules;
+pub(crate) use stream_run::StreamRun;
 pub(crate) use transmit::PackRules;
 
 use super::address::AddressRange;
 use crate::{Halves, PortOpener};
 use guard::LoopGuard;
 use net::{DatagramReader, DatagramWriter, PlayOutRules};
-use reports::{PeerReports, SharedTotals};
+use reports::PeerReports;
 use socket::DatagramSocket;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -63,6 +66,8 @@ pub(crate) struct DatagramPort {
     /// Reports to the other side, which is another gateway.
     pub(crate) reports: Option<ReportRules>,
     pub(crate) loops: LoopRules,
+    /// The run of its stream.
+    pub(crate) run: StreamRun,
 }
 
 impl DatagramPort {
@@ -73,14 +78,11 @@ impl DatagramPort {
         S: DatagramSocket + AsRawFd + 'static,
         T: DatagramSocket + AsRawFd + 'static,
     {
-        let totals = SharedTotals::default();
         let epoch = opener.epoch();
         let guard = LoopGuard::new(opener, port, self.loops);
-        let reports = self.reports.map(|rules| {
-            // Each port that is opened is a run of its own: its numbers begin at 0.
-            let run = RandomState::new().build_hasher().finish();
-            PeerReports::new(rules, self.to, totals.clone(), epoch, run)
-        });
+        let reports = self
+            .reports
+            .map(|rules| PeerReports::new(rules, self.to, self.run.clone(), epoch));
         let receive = receive::DatagramReceive::new(
             receiving,
             self.reader,
@@ -94,7 +96,7 @@ impl DatagramPort {
             self.to,
             self.writer,
             self.packing,
-            totals,
+            self.run,
             guard,
             epoch,
         );

@@ -142,6 +142,10 @@ impl<S: DatagramSocket> DatagramReceive<S> {
                 }
                 let Some(found) = self.reader.next(&self.buffer[..self.len], &mut self.at) else {
                     self.len = 0;
+                    let foreign = self.reader.take_foreign();
+                    if let Some(from) = self.sender {
+                        (0..foreign).for_each(|_| self.senders.count(from));
+                    }
                     break;
                 };
                 taken += 1;

@@ -1,8 +1,8 @@
 //! Datagrams that leave: how frames get into them, and what becomes of them.
 
 use super::guard::LoopGuard;
-use super::reports::SharedTotals;
-use super::socket::DatagramSocket;
+use super::socket::{DatagramSocket, SendMark};
+use super::stream_run::StreamRun;
 use crate::network::remarks::LatestRemarks;
 use crate::{Token, TxCounters};
 use frame::{FrameRef, Nanos};
@@ -41,7 +41,7 @@ impl FrameDatagram {
 }
 
 /// Writes and sends the datagrams of a port.
-pub(super) struct FrameSender<S> {
+pub(super) struct FrameSender<S: DatagramSocket> {
     pub(super) socket: S,
     to: SocketAddr,
     pub(super) writer: Box<dyn DatagramWriter>,
@@ -49,10 +49,18 @@ pub(super) struct FrameSender<S> {
     /// Room for the stations of a trail.
     stations: Vec<u8>,
     pub(super) counters: TxCounters,
-    totals: SharedTotals,
+    run: StreamRun,
     pub(super) remarks: LatestRemarks,
     /// The socket had no room for the last datagram.
     pub(super) blocked: bool,
+    /// Urgent frames of this port wait.
+    holds: bool,
+}
+
+impl<S: DatagramSocket> Drop for FrameSender<S> {
+    fn drop(&mut self) {
+        self.hold(false);
+    }
 }
 
 impl<S: DatagramSocket> FrameSender<S> {
@@ -60,7 +68,7 @@ impl<S: DatagramSocket> FrameSender<S> {
         socket: S,
         to: SocketAddr,
         writer: Box<dyn DatagramWriter>,
-        totals: SharedTotals,
+        run: StreamRun,
         guard: LoopGuard,
     ) -> Self {
         Self {
@@ -70,9 +78,18 @@ impl<S: DatagramSocket> FrameSender<S> {
             guard,
             stations: Vec::with_capacity(8 * FrameTrail::MAX_STATIONS),
             counters: TxCounters::default(),
-            totals,
+            run,
             remarks: LatestRemarks::default(),
             blocked: false,
+            holds: false,
+        }
+    }
+
+    /// Records whether urgent frames of this port wait: meanwhile, other ports of the same socket
+    /// send only urgent ones.
+    pub(super) fn hold(&mut self, urgent_waits: bool) {
+        if std::mem::replace(&mut self.holds, urgent_waits) != urgent_waits {
+            self.socket.hold(urgent_waits);
         }
     }
 
@@ -106,13 +123,13 @@ impl<S: DatagramSocket> FrameSender<S> {
 
     /// Sends a datagram, and empties it; returns false, and leaves it as it is, if the socket has
     /// no room. It gets its number here, so another one can leave before it meanwhile.
-    pub(super) fn send(&mut self, datagram: &mut FrameDatagram, dscp: u8) -> bool {
+    pub(super) fn send(&mut self, datagram: &mut FrameDatagram, mark: SendMark) -> bool {
         self.writer.finish(&mut datagram.bytes);
-        match self.socket.send(&datagram.bytes, self.to, dscp) {
+        match self.socket.send(&datagram.bytes, self.to, mark) {
             Ok(()) => {
                 self.counters.sent += datagram.frames;
                 self.counters.datagrams += 1;
-                self.totals.add(datagram.frames);
+                self.run.add(datagram.frames);
             }
             Err(error) => {
                 self.writer.take_back();

@@ -2,9 +2,9 @@
 
 use super::backlog::{BacklogResult, SendBacklog, SendClass};
 use super::guard::LoopGuard;
-use super::reports::SharedTotals;
 use super::sender::{FrameDatagram, FrameSender};
-use super::socket::DatagramSocket;
+use super::socket::{DatagramSocket, SendMark};
+use super::stream_run::StreamRun;
 use crate::network::ids::{IdRange, is_urgent};
 use crate::network::unix_time;
 use crate::{
@@ -38,10 +38,13 @@ impl PackRules {
         }
     }
 
-    const fn dscp(&self, class: SendClass) -> u8 {
+    fn mark(&self, class: SendClass) -> SendMark {
         match class {
-            SendClass::Urgent => self.dscp,
-            SendClass::Other => 0,
+            SendClass::Urgent => SendMark {
+                dscp: self.dscp,
+                urgent: true,
+            },
+            SendClass::Other => SendMark::default(),
         }
     }
 }
@@ -51,7 +54,7 @@ impl PackRules {
 /// As long as the socket has room, an urgent frame leaves at once in a datagram of its own, and
 /// others are packed in the order in which they come. While it has none, frames wait in the order
 /// of their class and priority; the datagram that was being packed is the first of its class.
-pub(super) struct DatagramTransmit<S> {
+pub(super) struct DatagramTransmit<S: DatagramSocket> {
     sender: FrameSender<S>,
     rules: PackRules,
     epoch: Nanos,
@@ -69,12 +72,12 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
         to: SocketAddr,
         writer: Box<dyn DatagramWriter>,
         rules: PackRules,
-        totals: SharedTotals,
+        run: StreamRun,
         guard: LoopGuard,
         epoch: Nanos,
     ) -> Self {
         Self {
-            sender: FrameSender::new(socket, to, writer, totals, guard),
+            sender: FrameSender::new(socket, to, writer, run, guard),
             rules,
             epoch,
             open: FrameDatagram::new(),
@@ -85,8 +88,8 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
 
     /// Sends the open datagram; returns false if the socket has no room.
     fn send_open(&mut self) -> bool {
-        let dscp = self.rules.dscp(SendClass::Other);
-        self.open.frames == 0 || self.sender.send(&mut self.open, dscp)
+        let mark = self.rules.mark(SendClass::Other);
+        self.open.frames == 0 || self.sender.send(&mut self.open, mark)
     }
 
     /// Sends the frames of the backlog that are of this class; returns false if the socket has no
@@ -114,7 +117,7 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
                 }
                 return true;
             }
-            if !self.sender.send(&mut self.aside, self.rules.dscp(class)) {
+            if !self.sender.send(&mut self.aside, self.rules.mark(class)) {
                 return false;
             }
             self.backlog.remove(class, frames);
@@ -127,9 +130,10 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
             return;
         }
         // Each step goes on only if the one before has sent everything.
-        let _ = self.send_backlog(SendClass::Urgent)
-            && self.send_open()
-            && self.send_backlog(SendClass::Other);
+        if self.send_backlog(SendClass::Urgent) {
+            self.sender.hold(false);
+            let _ = self.send_open() && self.send_backlog(SendClass::Other);
+        }
     }
 
     /// Puts a frame into the backlog.
@@ -145,6 +149,7 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
             BacklogResult::Waits => {}
         }
         self.sender.counters.taken += 1;
+        self.sender.hold(self.backlog.has(SendClass::Urgent));
         Ok(Accepted)
     }
 
@@ -160,8 +165,8 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
         if pushed.is_err() {
             return Err(TransmitRefusal::Unsupported);
         }
-        let dscp = self.rules.dscp(SendClass::Urgent);
-        if !self.sender.send(&mut self.aside, dscp) {
+        let mark = self.rules.mark(SendClass::Urgent);
+        if !self.sender.send(&mut self.aside, mark) {
             return self.keep(SendClass::Urgent, outgoing, unix);
         }
         self.sender.counters.taken += 1;

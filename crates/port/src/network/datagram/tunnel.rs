@@ -1,9 +1,9 @@
 //! The two addresses of a tunnel over UDP: where datagrams come in, and where they go.
 
 #[cfg(feature = "ieee1722")]
-use super::association::StreamSocket;
+use super::association::{StreamBus, StreamSocket};
 use super::bound::socket_at;
-use super::{ArrivalRules, DatagramPort, LoopRules, PackRules, ReportRules};
+use super::{ArrivalRules, DatagramPort, LoopRules, PackRules, ReportRules, StreamRun};
 use crate::network::address::AddressRange;
 use crate::network::endpoint::PeerAddress;
 use crate::network::ids::IdRange;
@@ -64,9 +64,11 @@ pub(crate) fn check_own(
 /// The times of frames in a tunnel.
 #[derive(Default)]
 pub(crate) struct TunnelRules {
-    /// The stream of the port, if the address can have several ports with a stream each.
+    /// The stream and the bus of the port, if the address can have several ports, one for each.
     #[cfg(feature = "ieee1722")]
-    pub(crate) stream: Option<u64>,
+    pub(crate) stream: Option<StreamBus>,
+    /// The run of the stream, which its buses share.
+    pub(crate) run: StreamRun,
     pub(crate) packing: PackRules,
     /// The rules by which frames that came in wait for their time.
     pub(crate) play_out: Option<PlayOutRules>,
@@ -156,6 +158,7 @@ impl TunnelAddresses {
             play_out: rules.play_out,
             reports: rules.reports,
             loops: rules.loops,
+            run: rules.run,
         };
         #[cfg(feature = "ieee1722")]
         if let Some(stream) = stream {

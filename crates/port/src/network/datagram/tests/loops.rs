@@ -54,7 +54,7 @@ impl TestNetwork {
                     own: None,
                 };
                 let pack = PackRules::default();
-                let totals = SharedTotals::default();
+                let totals = StreamRun::default();
                 let into = socket.clone();
                 all[own].tunnels.push(TestTunnel {
                     into: DatagramReceive::new(into, reader, arrival, None, None, guard.clone()),
@@ -258,7 +258,7 @@ fn a_loop_over_a_bus_raises_an_alarm() {
     let into_guard = LoopGuard::new(&mut opener, "south", rules);
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
     let writer = Box::new(AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 0, false));
-    let (pack, totals) = (PackRules::default(), SharedTotals::default());
+    let (pack, totals) = (PackRules::default(), StreamRun::default());
     let mut out = DatagramTransmit::new(near.clone(), PEER, writer, pack, totals, out_guard, 0);
     let reader = Box::new(AcfReader::new(DEFAULT_STREAM, Some(0)));
     let arrival = ArrivalRules {
@@ -267,7 +267,7 @@ fn a_loop_over_a_bus_raises_an_alarm() {
         own: None,
     };
     let mut into = DatagramReceive::new(far.clone(), reader, arrival, None, None, into_guard);
-    let mut other = sender(far.clone(), PackRules::default(), SharedTotals::default());
+    let mut other = sender(far.clone(), PackRules::default(), StreamRun::default());
     let mut pass = |number: u64, back: bool, now: Nanos| {
         let outgoing = numbered(number);
         let outgoing = OutgoingFrame::new(outgoing.view(), 0);

@@ -1,6 +1,7 @@
 //! Two ports and a network in memory between them, which loses, doubles, delays and swaps by a
 //! seed.
 
+mod buses;
 mod fates;
 mod loops;
 mod priorities;
@@ -9,8 +10,9 @@ mod times;
 use super::ArrivalRules;
 use super::guard::{LoopGuard, LoopRules};
 use super::receive::DatagramReceive;
-use super::reports::{PeerReports, ReportRules, SharedTotals};
-use super::socket::DatagramSocket;
+use super::reports::{PeerReports, ReportRules};
+use super::socket::{DatagramSocket, SendMark};
+use super::stream_run::StreamRun;
 use super::transmit::{DatagramTransmit, PackRules};
 use crate::network::ids::IdRange;
 use crate::{OutgoingFrame, PortOpener, Receive as _, RxCounters, Transmit as _};
@@ -81,14 +83,14 @@ impl DatagramSocket for MemorySocket {
         Ok((datagram.len(), from))
     }
 
-    fn send(&self, datagram: &[u8], _to: SocketAddr, dscp: u8) -> io::Result<()> {
+    fn send(&self, datagram: &[u8], _to: SocketAddr, mark: SendMark) -> io::Result<()> {
         if self.room.load(Relaxed) <= self.outgoing.lock().unwrap().len() {
             return Err(ErrorKind::WouldBlock.into());
         }
         if let Some(error) = self.fails.lock().unwrap().take() {
             return Err(error.into());
         }
-        self.marks.lock().unwrap().push(dscp);
+        self.marks.lock().unwrap().push(mark.dscp);
         self.outgoing.lock().unwrap().push_back(datagram.to_vec());
         Ok(())
     }
@@ -140,7 +142,7 @@ fn receiver(
 fn sender(
     socket: MemorySocket,
     rules: PackRules,
-    totals: SharedTotals,
+    totals: StreamRun,
 ) -> DatagramTransmit<MemorySocket> {
     let writer = AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 0, false);
     let guard = guard(LoopRules::default());
@@ -152,13 +154,13 @@ fn numbered(number: u64) -> Frame {
     Frame::classic(id, &number.to_be_bytes()).unwrap()
 }
 
-/// Reports each second, of a run with this number.
-fn reports(totals: SharedTotals, run: u64) -> PeerReports {
+/// Reports each second about a run.
+fn reports(run: StreamRun) -> PeerReports {
     let rules = ReportRules {
         stream: DEFAULT_STREAM,
         every: 1000 * MS,
     };
-    PeerReports::new(rules, PEER, totals, 0, run)
+    PeerReports::new(rules, PEER, run, 0)
 }
 
 const RULES: PlayOutRules = PlayOutRules {

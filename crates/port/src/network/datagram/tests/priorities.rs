@@ -40,7 +40,7 @@ fn urgent_frames_pass_those_that_wait() {
     for seed in 1..=4 {
         let near = MemorySocket::default();
         near.room.store(3, Relaxed);
-        let mut out = sender(near.clone(), rules(), SharedTotals::default());
+        let mut out = sender(near.clone(), rules(), StreamRun::default());
         let mut numbers = SeededNumbers(seed);
         // Numbers of the frames that the port holds, by their IDs.
         let mut held: Vec<VecDeque<u64>> = vec![VecDeque::new(); 32];
@@ -114,7 +114,7 @@ fn urgent_frames_pass_those_that_wait() {
 fn the_order_of_those_that_wait() {
     let near = MemorySocket::default();
     near.room.store(0, Relaxed);
-    let mut out = sender(near.clone(), rules(), SharedTotals::default());
+    let mut out = sender(near.clone(), rules(), StreamRun::default());
     // The first one is being packed when the socket turns out to have no room.
     for (number, id) in (0..).zip([0x31_u64, 0x30, 5, 0x700, 0x20, 5, 3, 0x20]) {
         let frame = with_id(id, number);
@@ -146,7 +146,7 @@ fn the_order_of_those_that_wait() {
 fn an_urgent_frame_takes_the_place_of_the_last() {
     let near = MemorySocket::default();
     near.room.store(0, Relaxed);
-    let mut out = sender(near.clone(), rules(), SharedTotals::default());
+    let mut out = sender(near.clone(), rules(), StreamRun::default());
     let mut offer = |id, number| {
         let frame = with_id(id, number);
         let taken = out.transmit(0, OutgoingFrame::new(frame.view(), 0));
