@@ -135,6 +135,16 @@ counters! {
             CounterDefinition::new(Lost, "without room to wait for their time")
                 .column("no room")
                 .metric("cangate_port_refused_arrivals");
+        /// Frames that had passed this gateway before and came back over networks (or had passed 16
+        /// gateways), and were left out: the tunnels are a loop.
+        returned [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Lost, "came back over networks, in a loop")
+                .column("came back")
+                .metric("cangate_port_returned_arrivals");
+        /// Frames equal to a frame that had left by a tunnel of this gateway less than a second
+        /// before. They were handed over: many of them are a sign of a loop over a bus.
+        suspected [default, skip_serializing_if = "crate::definition::is_zero"] =
+            CounterDefinition::new(Other, "").metric("cangate_port_suspected_arrivals");
         /// Frames that arrived and wait for their time. Those that wait when the port is closed are
         /// lost.
         waiting [default, skip_serializing_if = "crate::definition::is_zero"] =

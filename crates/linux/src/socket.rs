@@ -48,6 +48,33 @@ pub fn set_mark(socket: impl AsFd, mark: u32) -> Result<(), Errno> {
     set(socket, libc::SOL_SOCKET, libc::SO_MARK, &mark)
 }
 
+/// Sets the priority of what is sent from now on in the queues of this machine (`SO_PRIORITY`).
+///
+/// # Errors
+/// The error of setsockopt(2): EPERM for more than 6 without CAP_NET_ADMIN.
+pub fn set_priority(socket: impl AsFd, priority: u32) -> Result<(), Errno> {
+    set(socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &priority)
+}
+
+/// Returns the priority of what is sent ([`set_priority`]).
+///
+/// # Errors
+/// The error of getsockopt(2).
+pub fn priority(socket: impl AsFd) -> Result<u32, Errno> {
+    let mut priority = 0_u32;
+    get(socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &mut priority)?;
+    Ok(priority)
+}
+
+/// Limits the bytes of a TCP connection that wait in the kernel and were not sent yet
+/// (`TCP_NOTSENT_LOWAT`): the socket has no room while there are more.
+///
+/// # Errors
+/// The error of setsockopt(2).
+pub fn set_notsent_limit(socket: impl AsFd, bytes: u32) -> Result<(), Errno> {
+    set(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes)
+}
+
 /// Makes receiving poll the device itself for at most this many microseconds where nothing has
 /// arrived (`SO_BUSY_POLL`). The socket must know the device's NAPI instance.
 ///

@@ -1,6 +1,6 @@
 //! Types that all protocols of datagrams share.
 
-use crate::DatagramNumber;
+use crate::{DatagramNumber, FrameTrail};
 use frame::{FrameRef, Nanos};
 use std::fmt;
 
@@ -29,11 +29,17 @@ pub struct DatagramFrame<'d> {
     /// The time of the frame by the sender's clock, ns, if the protocol has one and the sender set
     /// it.
     pub stamp: Option<Nanos>,
+    /// The gateways that it has passed, if the protocol and the sender have them.
+    pub trail: FrameTrail<'d>,
 }
 
 impl<'d> From<FrameRef<'d>> for DatagramFrame<'d> {
     fn from(frame: FrameRef<'d>) -> Self {
-        Self { frame, stamp: None }
+        Self {
+            frame,
+            stamp: None,
+            trail: FrameTrail::default(),
+        }
     }
 }
 
@@ -48,6 +54,12 @@ pub trait DatagramReader: Send {
     /// Returns the next frame of a datagram that was checked, and moves `at` behind it. `at` begins
     /// at 0. `None` after the last frame.
     fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<DatagramFrame<'d>>;
+
+    /// Returns the number of frames of other buses in the datagrams that were read since the last
+    /// call: they have arrived, too.
+    fn take_foreign(&mut self) -> u64 {
+        0
+    }
 
     /// Returns the number of messages and datagrams that are valid and not for this reader.
     fn passed_over(&self) -> u64 {
@@ -80,6 +92,13 @@ pub trait DatagramWriter: Send {
         unix: Nanos,
         out: &mut Vec<u8>,
     ) -> Result<(), NotWritten>;
+
+    /// Adds the trail of the frames that are added after it, where the protocol has one. The
+    /// datagram has room for it: it has at most the length that [`DatagramWriter::room`] reserves
+    /// for each frame, or is taken out again if the frame after it does not fit.
+    fn push_trail(&mut self, trail: FrameTrail<'_>, out: &mut Vec<u8>) {
+        let _ = (trail, out);
+    }
 
     /// Returns the number of frames of any length that the datagram certainly has room for.
     fn room(&self, out: &[u8]) -> usize;

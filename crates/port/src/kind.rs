@@ -1,5 +1,6 @@
 //! Kinds of port: a keyword, settings, and the way to make a port from them.
 
+use crate::network_link::NetworkLink;
 use crate::opener::PortOpener;
 use crate::queueing::QueueSize;
 use crate::stand_in::{SimulatedPlace, StandIn};
@@ -159,6 +160,12 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
     /// Returns a description of the bus that the port is on, if other ports can be on the same one:
     /// a frame that one of them sends comes in at all the others, but not at itself.
     fn bus(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the ends of its connection, if it is on a network: another port of the same gateway
+    /// may be its other side.
+    fn network_link(&self) -> Option<NetworkLink> {
         None
     }
 

@@ -53,6 +53,7 @@ mod messages;
     feature = "socketcand"
 ))]
 mod network;
+mod network_link;
 mod opener;
 mod pace;
 mod queueing;
@@ -98,6 +99,7 @@ pub use kind::{
 };
 pub use kinds::{KnownKind, PortKinds};
 pub use messages::MessageSettings;
+pub use network_link::NetworkLink;
 pub use opener::{AtStart, PortOpener};
 pub use pace::SourcePace;
 pub use queueing::{QueueSettings, QueueSize};

@@ -96,6 +96,10 @@ fn frames(reader: &mut dyn DatagramReader, datagram: &[u8]) -> Option<Vec<FrameB
     }
     let (mut at, mut frames) = (0, Vec::new());
     while let Some(frame) = reader.next(datagram, &mut at) {
+        let trail = frame.trail;
+        assert!(
+            trail.stations().count() == trail.len() && trail.len() <= net::FrameTrail::MAX_STATIONS
+        );
         let mut kept = FrameBuf::new();
         kept.set(frame.frame);
         frames.push(kept);

@@ -274,3 +274,55 @@ fn two_buses_share_one_address() {
     came.dedup();
     assert_eq!(came, sent.iter().map(String::as_str).collect::<Vec<_>>());
 }
+
+/// Three gateways in a circle, each of which hands on all frames of a tunnel to its other tunnel: a
+/// frame reaches the two other gateways by both ways, and comes to its end.
+#[test]
+fn a_circle_of_three_gateways_ends() {
+    let ends: Vec<SocketAddr> = (0..6).map(|_| free_udp()).collect();
+    let tunnel = |name: &str, listen: usize, connect: usize| {
+        let (listen, connect) = (ends[listen], ends[connect]);
+        format!(
+            "[ports.{name}]\nkind = \"ieee1722\"\nlisten = \"{listen}\"\nconnect = \"{connect}\"\nreports = \"100ms\"\n"
+        )
+    };
+    // Each gateway has the ends `2n`, which leads to the next gateway, and `2n + 1`.
+    let mut gateways = [0, 1, 2].map(|at| {
+        let (next, before) = ((at + 1) % 3, (at + 2) % 3);
+        let ports = tunnel("next", 2 * at, 2 * next + 1) + &tunnel("back", 2 * at + 1, 2 * before);
+        let routes = [
+            ("in", "[\"next\", \"back\"]"),
+            ("next", "[\"back\", \"out\"]"),
+            ("back", "[\"next\", \"out\"]"),
+        ];
+        let routes = routes.map(|(from, to)| format!("[[routes]]\nfrom = \"{from}\"\nto = {to}\n"));
+        Gateway::start(&(ports + &routes.join("")))
+    });
+    let all: Vec<String> = (0..50).map(|n| format!("123#{n:08X}")).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    gateways[0].feed(&all);
+    // By each way, a frame comes to both others and back to the first one, which drops it.
+    let of = |gateway: &Gateway, half: &str, counter: &str| {
+        let stats = gateway.stats();
+        ["next", "back"].map(|port| count(&stats, port, half, counter))
+    };
+    gateways[0].until("all frames came back", |first| {
+        of(first, "rx", "returned") == [50, 50]
+    });
+    for gateway in &gateways[1..] {
+        assert_eq!(of(gateway, "tx", "sent"), [50, 50]);
+        assert_eq!(of(gateway, "rx", "returned"), [0, 0]);
+    }
+    let logs = gateways.map(|gateway| {
+        gateway.signal("TERM");
+        let (output, log) = gateway.end();
+        let words = [output.stdout, output.stderr].concat();
+        (
+            String::from_utf8_lossy(&words).into_owned(),
+            frames(&log).len(),
+        )
+    });
+    assert_eq!(logs.each_ref().map(|(_, frames)| *frames), [0, 100, 100]);
+    let remark = "frames that had passed this gateway before came back and were dropped";
+    assert!(logs[0].0.contains(remark), "{}", logs[0].0);
+}

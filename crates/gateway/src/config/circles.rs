@@ -1,7 +1,9 @@
-//! Routes that form a loop for frames, over buses that several ports are on.
+//! Routes that form a loop for frames, over buses that several ports are on, and over networks
+//! between two ports of the file.
 
 use super::GatewayConfig;
 use config::{Diagnostic, Diagnostics, SourceText};
+use port::{NetworkLink, PortSpec};
 use route::{PortId, RouteCircle, RouteId, circles};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,11 +23,14 @@ pub(super) fn warn(
             ports.entry(bus).or_default().push(PortId(number));
         }
     }
+    let link = |p: &PortSpec| p.settings.network_link();
+    let links: Vec<Option<NetworkLink>> = config.ports.iter().map(link).collect();
     let bus_of = |port: PortId| on.get(usize::from(port.0))?.as_deref();
     let hears = |port: PortId| {
         let all = bus_of(port).and_then(|bus| ports.get(bus));
         let others = all.into_iter().flatten().filter(|other| **other != port);
-        others.copied().collect()
+        let others = others.copied().chain(over_network(&links, port));
+        others.collect()
     };
     let all = circles(&config.routes, &hears);
     for circle in &all.circles {
@@ -41,6 +46,18 @@ pub(super) fn warn(
         let message = "too many routes lead back to their own buses to find all circles";
         found.push(Diagnostic::warning(0..0, message).hint("use fewer ports on one bus"));
     }
+}
+
+/// Returns the ports at which the frames come in that a port sends to a network.
+fn over_network(links: &[Option<NetworkLink>], port: PortId) -> impl Iterator<Item = PortId> {
+    let from = links.get(usize::from(port.0)).and_then(Option::as_ref);
+    let others = (0..)
+        .zip(links)
+        .filter(move |(number, _)| *number != port.0);
+    others.filter_map(move |(number, link)| {
+        let is_reached = from?.reaches(link.as_ref()?);
+        is_reached.then_some(PortId(number))
+    })
 }
 
 fn span(spans: &[Range<usize>], route: RouteId) -> Range<usize> {

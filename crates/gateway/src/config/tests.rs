@@ -517,3 +517,56 @@ fn bpf_that_is_not_built_in_is_refused_at_its_key() {
     assert_eq!(path.to_string(), "bpf");
     assert!(why.contains("feature `bpf`"), "{why}");
 }
+
+/// Two tunnels between two ends in one file, over UDP and over TCP: a frame that leaves by one of
+/// them comes back by the other one.
+#[test]
+fn circles_over_networks_are_found() {
+    let ends = |kind: &str, more: [&str; 4]| {
+        let mut text = "[ports]\n".to_owned();
+        for (name, more) in ["a1", "b1", "a2", "b2"].iter().zip(more) {
+            text.push_str(&format!("{name} = {{ kind = '{kind}', {more} }}\n"));
+        }
+        text
+    };
+    let udp = |far: &str| {
+        let far = format!("listen = 4, connect = '{far}'");
+        let more = [
+            "listen = 1, connect = '127.0.0.1:2'",
+            "listen = 2, connect = '127.0.0.1:1'",
+            "listen = 3, connect = '127.0.0.1:4'",
+            &far,
+        ];
+        ends("ieee1722", more)
+    };
+    let tcp = "transport = 'tcp'";
+    let sides = [
+        format!("{tcp}, listen = 1"),
+        format!("{tcp}, connect = '127.0.0.1:1'"),
+        format!("{tcp}, connect = '127.0.0.1:2'"),
+        format!("{tcp}, listen = 2"),
+    ];
+    let tcp = ends("cannelloni", [&sides[0], &sides[1], &sides[2], &sides[3]]);
+    let routes = "[[routes]]\nname = 'there'\nfrom = 'b1'\nto = 'b2'\n\
+                  [[routes]]\nname = 'back'\nfrom = 'a2'\nto = 'a1'\n";
+    let circles = |ports: &str| {
+        let source = SourceText::new("gateway.toml", format!("{ports}{routes}"));
+        let (_, found) = load(&source).unwrap();
+        let all = found.into_iter().map(|warning| warning.message);
+        all.filter(|text| text.contains("circle"))
+            .collect::<Vec<_>>()
+    };
+    for ports in [udp("127.0.0.1:3"), tcp] {
+        let found = circles(&ports);
+        assert_eq!(found.len(), 1, "{ports}");
+        for part in ["`there`", "`back`", "port `b1`", "port `a2`"] {
+            assert!(found[0].contains(part), "{found:?}");
+        }
+    }
+    // It sends to another machine, and the frames of `b2` come in nowhere.
+    let open = udp("192.0.2.1:3").replace(
+        "listen = 3, connect = '127.0.0.1:4'",
+        "listen = 5, connect = '192.0.2.1:4'",
+    );
+    assert_eq!(circles(&open), Vec::<String>::new());
+}

@@ -1,6 +1,7 @@
 //! One ACF message.
 
-use crate::DatagramFrame;
+use super::{USER_TYPE, trail};
+use crate::{DatagramFrame, FrameTrail};
 use frame::{CanId, FrameRef, Header, Kind, XlFields, dlc, flags};
 
 /// Types of messages.
@@ -58,6 +59,8 @@ impl MessageVersion {
 pub(super) enum MessageContent<'a> {
     /// A frame of a bus, with its time stamp if it has a valid one.
     Can(u16, DatagramFrame<'a>),
+    /// The trail of the frames after it.
+    Trail(FrameTrail<'a>),
     /// A message of another type.
     Other,
 }
@@ -89,6 +92,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<MessageContent<'_>, &'static str> {
         CAN_BRIEF_V2 => (true, false, true),
         CAN_XL => (false, true, true),
         CAN_XL_BRIEF => (true, true, true),
+        USER_TYPE => {
+            let trail = trail::read(bytes)?;
+            return Ok(trail.map_or(MessageContent::Other, MessageContent::Trail));
+        }
         _ => return Ok(MessageContent::Other),
     };
     let fixed = if brief { 4 } else { 12 };
@@ -121,7 +128,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<MessageContent<'_>, &'static str> {
     let frame = FrameRef::new(header, data).map_err(|_| EARLY)?;
     Ok(MessageContent::Can(
         bus as u16,
-        DatagramFrame { frame, stamp },
+        DatagramFrame {
+            stamp,
+            ..frame.into()
+        },
     ))
 }
 

@@ -16,6 +16,7 @@
 mod message;
 mod reader;
 mod report;
+mod trail;
 mod writer;
 
 pub use message::MessageVersion;
@@ -31,6 +32,9 @@ pub const PORT: u16 = 17_220;
 
 /// Length of the sequence number before a stream's header over UDP, bytes.
 const ENCAPSULATION: usize = 4;
+
+/// The user-defined type of the messages between gateways.
+const USER_TYPE: u8 = 0x78;
 
 const NTSCF: u8 = 0x82;
 const TSCF: u8 = 0x05;

@@ -3,7 +3,8 @@
 use super::message::{MessageContent, len, read};
 use super::report::REPORT_BIT;
 use super::{ENCAPSULATION, NTSCF, NTSCF_HEADER, TSCF, TSCF_HEADER};
-use crate::{DatagramFault, DatagramFrame, DatagramNumber, DatagramReader};
+use crate::{DatagramFault, DatagramFrame, DatagramNumber, DatagramReader, FrameTrail};
+use std::ops::Range;
 
 /// The bit of the second byte of a stream's header that marks its ID as valid.
 const STREAM_VALID: u8 = 0x80;
@@ -14,6 +15,10 @@ pub struct AcfReader {
     stream: u64,
     bus: Option<u16>,
     others: u64,
+    /// Frames of other buses since the last query.
+    foreign: u64,
+    /// Place of the present trail in the datagram.
+    trail: Range<usize>,
 }
 
 impl AcfReader {
@@ -25,6 +30,8 @@ impl AcfReader {
             stream,
             bus,
             others: 0,
+            foreign: 0,
+            trail: 0..0,
         }
     }
 }
@@ -108,19 +115,32 @@ impl DatagramReader for AcfReader {
         if stream != self.stream {
             return None;
         }
-        *at = (*at).max(begin);
+        if *at < begin {
+            (*at, self.trail) = (begin, 0..0);
+        }
         while *at < end {
             let rest = &datagram[*at..end];
             let len = len(rest).ok()?;
             *at += len;
             match read(&rest[..len]) {
                 Ok(MessageContent::Can(bus, frame)) if self.bus.is_none_or(|own| own == bus) => {
-                    return Some(frame);
+                    let trail = datagram.get(self.trail.clone());
+                    let trail = trail.and_then(FrameTrail::from_bytes).unwrap_or_default();
+                    return Some(DatagramFrame { trail, ..frame });
+                }
+                Ok(MessageContent::Trail(trail)) => self.trail = *at - trail.bytes().len()..*at,
+                Ok(MessageContent::Can(..)) => {
+                    self.others += 1;
+                    self.foreign += 1;
                 }
                 _ => self.others += 1,
             }
         }
         None
+    }
+
+    fn take_foreign(&mut self) -> u64 {
+        std::mem::take(&mut self.foreign)
     }
 
     fn passed_over(&self) -> u64 {

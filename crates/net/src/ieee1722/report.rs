@@ -3,9 +3,7 @@
 //! A report is an NTSCF datagram with one message of a user-defined type (78), in a stream of its
 //! own: programs for CAN pass it over as a whole. Its numbers are not those of the frames' stream.
 
-use super::{ENCAPSULATION, NTSCF, NTSCF_HEADER};
-
-const USER_TYPE: u8 = 0x78;
+use super::{ENCAPSULATION, NTSCF, NTSCF_HEADER, USER_TYPE};
 
 /// Length of the message, bytes: its header, and eight numbers of 64 bits.
 const MESSAGE: usize = 4 + 8 * NUMBERS;

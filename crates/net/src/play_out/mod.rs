@@ -165,7 +165,14 @@ impl PlayOut {
     }
 
     /// Takes a frame that has come in the datagram with this number in the order of its sender.
-    pub fn take(&mut self, found: &DatagramFrame<'_>, datagram: u64, now: Nanos) -> PlayOutStep {
+    /// `mark` goes with it.
+    pub fn take(
+        &mut self,
+        found: &DatagramFrame<'_>,
+        mark: u64,
+        datagram: u64,
+        now: Nanos,
+    ) -> PlayOutStep {
         self.counters.taken += 1;
         let Some(stamp) = found.stamp else {
             self.counters.unstamped += 1;
@@ -183,7 +190,8 @@ impl PlayOut {
             return PlayOutStep::Pass;
         }
         let order = (datagram, self.counters.taken);
-        if self.waiting.push(&found.frame, stamp, order, overdue > 0) {
+        let marked = (&found.frame, mark);
+        if self.waiting.push(marked, stamp, order, overdue > 0) {
             PlayOutStep::Wait
         } else {
             self.counters.refused += 1;
@@ -218,8 +226,8 @@ impl PlayOut {
         late || (self.rules.max_age).is_some_and(|max_age| overdue > i128::from(max_age))
     }
 
-    /// Returns the next frame that is due.
-    pub fn next(&mut self, now: Nanos) -> Option<FrameRef<'_>> {
+    /// Returns the next frame that is due, with its mark.
+    pub fn next(&mut self, now: Nanos) -> Option<(FrameRef<'_>, u64)> {
         let due = loop {
             let first = self.waiting.first();
             let Some((first, due)) = first.map(|first| (first, self.due(first.stamp))) else {
@@ -245,7 +253,8 @@ impl PlayOut {
             }
             self.counters.behind += 1;
         };
-        self.waiting.content(&due)
+        let frame = self.waiting.content(&due)?;
+        Some((frame, due.mark))
     }
 
     /// Returns the time at which the next frame is due.

@@ -14,6 +14,8 @@ struct WaitingSlot {
     data: Vec<u8>,
     /// It arrived after its time.
     late: bool,
+    /// The caller's.
+    mark: u64,
 }
 
 /// A frame that waits, without its content.
@@ -22,6 +24,7 @@ pub(super) struct WaitingFrame {
     pub(super) stamp: Nanos,
     pub(super) order: SenderOrder,
     pub(super) late: bool,
+    pub(super) mark: u64,
     slot: usize,
 }
 
@@ -49,10 +52,10 @@ impl WaitingFrames {
         self.heap.len()
     }
 
-    /// Adds a frame; returns false if there is no room.
+    /// Adds a frame with its mark; returns false if there is no room.
     pub(super) fn push(
         &mut self,
-        frame: &FrameRef<'_>,
+        (frame, mark): (&FrameRef<'_>, u64),
         stamp: Nanos,
         order: SenderOrder,
         late: bool,
@@ -69,7 +72,7 @@ impl WaitingFrames {
         place.header = *frame.header();
         place.data.clear();
         place.data.extend_from_slice(frame.data());
-        place.late = late;
+        (place.late, place.mark) = (late, mark);
         self.heap.push(Reverse((stamp, order, slot)));
         true
     }
@@ -77,10 +80,12 @@ impl WaitingFrames {
     /// Returns the frame with the lowest stamp.
     pub(super) fn first(&self) -> Option<WaitingFrame> {
         let Reverse((stamp, order, slot)) = *self.heap.peek()?;
+        let place = &self.slots[slot];
         Some(WaitingFrame {
             stamp,
             order,
-            late: self.slots[slot].late,
+            late: place.late,
+            mark: place.mark,
             slot,
         })
     }

@@ -10,4 +10,5 @@ mod reports;
 mod sequence;
 mod slcan;
 mod socketcand;
+mod trails;
 mod tshark;

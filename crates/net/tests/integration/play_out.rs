@@ -65,16 +65,18 @@ fn play(play_out: &mut PlayOut, sent: &[SentFrame]) -> BTreeMap<usize, Nanos> {
             let SentFrame { id, stamp, .. } = sent[number];
             let frame = frame(id, number as u64);
             let found = DatagramFrame {
-                frame: frame.view(),
                 stamp: Some(stamp),
+                ..frame.view().into()
             };
             came += 1;
-            if play_out.take(&found, number as u64, now) == PlayOutStep::Pass {
+            if play_out.take(&found, 7 * number as u64, number as u64, now) == PlayOutStep::Pass {
                 pass(number);
             }
         }
-        while let Some(frame) = play_out.next(now) {
-            pass(number(frame.data()));
+        while let Some((frame, mark)) = play_out.next(now) {
+            let number = number(frame.data());
+            assert_eq!(mark, 7 * number as u64);
+            pass(number);
         }
         let counters = play_out.counters();
         let fates = counters.passed + counters.expired + counters.behind + counters.refused;
@@ -277,11 +279,11 @@ fn a_restart_of_the_sender_brings_no_burst() {
         let now = (number * MS + 7 * MS).max(9000 * MS);
         let frame = frame(1, number);
         let found = DatagramFrame {
-            frame: frame.view(),
             stamp: Some(EPOCH + number * MS),
+            ..frame.view().into()
         };
-        play_out.take(&found, 10_000 + number, now);
-        while let Some(frame) = play_out.next(now) {
+        play_out.take(&found, 0, 10_000 + number, now);
+        while let Some((frame, _)) = play_out.next(now) {
             newest = self::number(frame.data()) as u64;
             assert!(now - newest * MS <= 37 * MS, "{newest} is old");
         }
@@ -332,11 +334,11 @@ fn the_queue_has_a_limit() {
 fn frames_that_do_not_wait() {
     let frame = frame(1, 0);
     let found = |stamp| DatagramFrame {
-        frame: frame.view(),
         stamp,
+        ..frame.view().into()
     };
     let mut play_out = PlayOut::new(RULES);
-    assert_eq!(play_out.take(&found(None), 0, 0), PlayOutStep::Pass);
+    assert_eq!(play_out.take(&found(None), 0, 0, 0), PlayOutStep::Pass);
     assert_eq!(play_out.counters().unstamped, 1);
     let rules = PlayOutRules {
         delay: None,
@@ -349,10 +351,10 @@ fn frames_that_do_not_wait() {
         (10 * MS, PlayOutStep::Pass),
         (10 * MS + 1, PlayOutStep::LeaveOut),
     ] {
-        assert_eq!(play_out.take(&found(Some(EPOCH)), 0, at + 100), step);
+        assert_eq!(play_out.take(&found(Some(EPOCH)), 0, 0, at + 100), step);
         assert_eq!(play_out.deadline(), None);
         // The first frame's second is over.
-        play_out.take(&found(Some(EPOCH + at)), 0, at + 100);
+        play_out.take(&found(Some(EPOCH + at)), 0, 0, at + 100);
     }
     assert_eq!(play_out.counters().late, 0);
 }

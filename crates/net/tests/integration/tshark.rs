@@ -3,8 +3,8 @@
 
 use crate::common::frame;
 use frame::Kind;
-use net::DatagramWriter;
 use net::ieee1722::{AcfWriter, DEFAULT_STREAM, MessageVersion, PORT};
+use net::{DatagramWriter, FrameTrail};
 use std::path::Path;
 use std::process::Command;
 
@@ -82,6 +82,17 @@ fn tshark(file: &Path) -> Option<Vec<String>> {
 
 #[test]
 fn tshark_reads_the_same() {
+    compare(&[]);
+}
+
+/// tshark names the message of a trail user-defined, and goes on with the frame behind it.
+#[test]
+fn tshark_reads_frames_behind_a_trail() {
+    compare(&[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]);
+}
+
+/// Compares datagrams whose frames have a trail of these bytes, or none.
+fn compare(trail: &[u8]) {
     let frames = [
         "123#11223344",
         "1ABCDEF0#0102030405060708",
@@ -98,6 +109,9 @@ fn tshark_reads_the_same() {
         let mut writer = AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 3, brief);
         let datagrams = frames.each_ref().map(|frame| {
             let mut out = Vec::new();
+            if !trail.is_empty() {
+                writer.push_trail(FrameTrail::from_bytes(trail).unwrap(), &mut out);
+            }
             writer.push(&frame.view(), STAMP, &mut out).unwrap();
             writer.finish(&mut out);
             out
@@ -116,8 +130,16 @@ fn tshark_reads_the_same() {
             } else {
                 frame.data()
             };
-            let data: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            let len = (if brief { 8 } else { 16 }) + frame.len().next_multiple_of(4);
+            let hex = |bytes: &[u8]| -> String {
+                bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+            };
+            let mut len = (if brief { 8 } else { 16 }) + frame.len().next_multiple_of(4);
+            let mut data = vec![hex(bytes)];
+            if !trail.is_empty() {
+                data.insert(0, format!("7401{}", hex(trail)));
+                data.retain(|data| !data.is_empty());
+                len += 4 + trail.len();
+            }
             let flag = |shown: bool, set: bool| {
                 if shown {
                     u8::from(set).to_string()
@@ -143,7 +165,7 @@ fn tshark_reads_the_same() {
                 flag(fd, header.is_brs()),
                 flag(fd, header.is_esi()),
                 frame.len().to_string(),
-                data,
+                data.join(","),
                 String::new(),
             ];
             assert_eq!(*line, expected.join("|"), "{frame}");

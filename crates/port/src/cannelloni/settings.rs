@@ -2,10 +2,13 @@
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{TunnelAddresses, TunnelRules, check_own, check_tunnel};
+use crate::network::datagram::{
+    EXPEDITED, PackRules, TunnelAddresses, TunnelRules, check_mark, check_own, check_tunnel,
+};
 use crate::network::endpoint::{PeerAddress, listen};
+use crate::network::ids::{IdRange, id_ranges, urgent_words};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
-use crate::{Halves, PortError, PortOpener};
+use crate::{Halves, NetworkLink, PortError, PortOpener};
 use config::{Diagnostics, TomlTable, read};
 use frame::{Kind, Nanos};
 use net::cannelloni::{CannelloniReader, CannelloniSession, CannelloniWriter, carries};
@@ -44,6 +47,14 @@ config::settings! {
         /// (cannelloni's `-t`, there 100 ms). Frames that leave together share a datagram anyway.
         pack: Nanos = 0 => read::duration(), value "duration, up to `\"100ms\"`",
             default "none", not "timeout" "buffer_timeout" "window";
+        /// Identifiers, in hex, of frames that leave before those that wait: `"123"`, `"100-1FF"`,
+        /// `"18FEF100"` (8 digits: 29 bits). Over UDP, each leaves at once, in a datagram of its
+        /// own.
+        urgent: Vec<IdRange> = Vec::new() => id_ranges(), value "list", default "none",
+            not "express" "priority_ids" "high_priority" "timeouts";
+        /// Over UDP: the mark (DSCP) of datagrams with `urgent` frames; others have 0. 46 is EF (RFC
+        /// 3246).
+        dscp: u8 = EXPEDITED => read::integer(0..=63u8), not "tos" "qos" "traffic_class";
         /// Over TCP: number of clients at the same time.
         clients: u32 = 1 => read::integer(1..=1024u32), not "max_clients";
         /// Over TCP: number of frames that wait for each connection. A full queue drops the oldest
@@ -62,6 +73,8 @@ pub struct CannelloniSettings {
     tcp: bool,
     addresses: TunnelAddresses,
     pack: Nanos,
+    urgent: Vec<IdRange>,
+    dscp: u8,
     clients: u32,
     queue: u32,
 }
@@ -72,9 +85,11 @@ impl CannelloniSettings {
         let (listens, connects) = (table.has("listen"), table.has("connect"));
         if keys.transport {
             stream::check_sides(table, "20000", found);
-            if table.has("pack") {
-                let hint = "leave it out: a stream has no datagrams";
-                table.wrong("pack", "`pack` is for UDP", hint, found);
+            for key in ["pack", "dscp"] {
+                if table.has(key) {
+                    let hint = "leave it out: a stream has no datagrams";
+                    table.wrong(key, format!("`{key}` is for UDP"), hint, found);
+                }
             }
             if keys.listen.is_some() && keys.allow.is_none() {
                 stream::warn_of_strangers(table, keys.listen, found);
@@ -103,6 +118,7 @@ impl CannelloniSettings {
         }
         check_tunnel(table, keys.pack, found);
         if !keys.transport {
+            check_mark(table, &keys.urgent, found);
             check_own(table, keys.listen, keys.connect.as_ref(), found);
         }
         Self {
@@ -113,6 +129,8 @@ impl CannelloniSettings {
                 allow: keys.allow,
             },
             pack: keys.pack,
+            urgent: keys.urgent,
+            dscp: keys.dscp,
             clients: keys.clients,
             queue: keys.queue,
         }
@@ -124,6 +142,7 @@ impl CannelloniSettings {
             settle: 0,
             clients: self.clients as usize,
             queue: self.queue as usize,
+            urgent: self.urgent.clone(),
             epoch: opener.epoch(),
         };
         let session = || Box::new(|| Box::new(CannelloniSession::default()) as _);
@@ -163,6 +182,12 @@ impl PortSettings for CannelloniSettings {
         }
     }
 
+    fn network_link(&self) -> Option<NetworkLink> {
+        let transport = if self.tcp { "TCP" } else { "UDP" };
+        let protocol = format!("cannelloni over {transport}");
+        Some(self.addresses.link(protocol, self.tcp))
+    }
+
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let transport = if self.tcp { "TCP" } else { "UDP" };
         let listen = self.addresses.listen?;
@@ -175,7 +200,8 @@ impl PortSettings for CannelloniSettings {
 
     fn describe(&self) -> String {
         let addresses = &self.addresses;
-        let allow = allow_words(addresses.allow.as_deref());
+        let urgent = urgent_words(&self.urgent);
+        let allow = urgent + &allow_words(addresses.allow.as_deref());
         match (self.tcp, addresses.listen) {
             (true, Some(listen)) => {
                 let clients = self.clients;
@@ -184,7 +210,7 @@ impl PortSettings for CannelloniSettings {
             (true, None) => {
                 let connect = addresses.connect.as_ref().map(ToString::to_string);
                 format!(
-                    "cannelloni over TCP, connects to {}",
+                    "cannelloni over TCP, connects to {}{allow}",
                     connect.unwrap_or_default()
                 )
             }
@@ -199,7 +225,11 @@ impl PortSettings for CannelloniSettings {
             let reader = Box::new(CannelloniReader);
             let writer = Box::new(CannelloniWriter::default());
             let rules = TunnelRules {
-                pack: self.pack,
+                packing: PackRules {
+                    pack: self.pack,
+                    urgent: self.urgent.clone(),
+                    dscp: self.dscp,
+                },
                 ..TunnelRules::default()
             };
             self.addresses.open(port, opener, reader, writer, rules)

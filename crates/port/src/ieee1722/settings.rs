@@ -4,11 +4,12 @@ use super::play_out::{CLOCKS, LATE, PlayOutKeys};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{
-    ReportRules, TunnelAddresses, TunnelRules, check_own, check_tunnel,
+    EXPEDITED, LoopRules, PackRules, ReportRules, StreamBus, StreamRun, TunnelAddresses,
+    TunnelRules, check_mark, check_own, check_tunnel,
 };
 use crate::network::endpoint::{PeerAddress, listen};
-use crate::network::ids::{IdRange, id_ranges};
-use crate::{Halves, PortError, PortOpener};
+use crate::network::ids::{IdRange, id_ranges, urgent_words};
+use crate::{Halves, NetworkLink, PortError, PortOpener};
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos};
 use net::LateRule;
@@ -24,6 +25,9 @@ port_kind! {
 
 /// Values of `version`.
 const VERSIONS: [(i64, MessageVersion); 2] = [(1, MessageVersion::V1), (2, MessageVersion::V2)];
+
+/// Values of `returned`, each with whether frames that come back are handed on.
+const RETURNED: [(&str, bool); 2] = [("drop", false), ("pass", true)];
 
 /// Times between two reports, ns.
 const REPORTS: std::ops::RangeInclusive<Nanos> = 100_000_000..=60_000_000_000;
@@ -44,7 +48,7 @@ config::settings! {
         allow: Option<Vec<AddressRange>> = None => allow(), value "list",
             default "the host of `connect`", not "peers" "whitelist" "allow_from";
         /// The ID of the stream, 16 hex digits, in both directions. Datagrams of other streams are
-        /// passed over.
+        /// passed over. Ports of one stream have the same `listen`, and a `bus` each.
         stream: u64 = DEFAULT_STREAM => read::by(|| ValueShape::Text, stream),
             value "16 hex digits", default "`\"AABBCCDDEEFF0001\"`", not "stream_id";
         /// The number of the bus in the messages, up to 31 (2047 with `version = 2`). Messages of
@@ -65,6 +69,9 @@ config::settings! {
         /// digits: 29 bits).
         urgent: Vec<IdRange> = Vec::new() => id_ranges(), value "list", default "none",
             not "express" "priority_ids" "high_priority";
+        /// The mark (DSCP) of datagrams with `urgent` frames, to which networks may give precedence;
+        /// others have 0. 46 is EF (RFC 3246).
+        dscp: u8 = EXPEDITED => read::integer(0..=63u8), not "tos" "qos" "traffic_class";
         /// Frames that come in are handed on this time after their time stamps, so that they have
         /// the gaps again with which they were sent: see [Between two
         /// gateways](#between-two-gateways).
@@ -88,6 +95,11 @@ config::settings! {
         /// have the sums of frames sent and taken, and the clock.
         reports: Option<Nanos> = None => read::duration(), value "duration, `\"100ms\"` to `\"60s\"`",
             default "none", not "report" "echo" "keepalive" "heartbeat";
+        /// What happens to a frame that had passed this gateway before and comes back, by the trail
+        /// that ports with `reports` write: it is dropped and counted as *came back*, or it is
+        /// handed on, until it has passed 16 gateways.
+        returned: bool = false => read::words(&RETURNED), default "`\"drop\"`",
+            not "loops" "loop_protection" "own_frames";
     }
 }
 
@@ -123,8 +135,10 @@ pub struct AvtpSettings {
     brief: bool,
     pack: Nanos,
     urgent: Vec<IdRange>,
+    dscp: u8,
     play_out: PlayOutKeys,
     reports: Option<Nanos>,
+    passes_returned: bool,
 }
 
 impl AvtpSettings {
@@ -135,6 +149,7 @@ impl AvtpSettings {
             table.wrong("bus", "version 1 has 32 buses", hint, found);
         }
         check_tunnel(table, keys.pack, found);
+        check_mark(table, &keys.urgent, found);
         check_own(table, Some(keys.listen), keys.connect.as_ref(), found);
         let play_out = PlayOutKeys {
             delay: keys.delay,
@@ -160,8 +175,10 @@ impl AvtpSettings {
             brief: keys.brief,
             pack: keys.pack,
             urgent: keys.urgent,
+            dscp: keys.dscp,
             play_out,
             reports: keys.reports,
+            passes_returned: keys.returned,
         }
     }
 }
@@ -185,15 +202,21 @@ impl PortSettings for AvtpSettings {
         }
     }
 
+    fn network_link(&self) -> Option<NetworkLink> {
+        let protocol = format!("IEEE 1722 {:016X} {}", self.stream, self.bus);
+        Some(self.addresses.link(protocol, false))
+    }
+
     fn plays_out(&self) -> bool {
         self.play_out.delay.is_some()
     }
 
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let listen = self.addresses.listen?;
-        let hint = "each port of the same address has a `stream` of its own; the bit 8000 of its ID is for reports";
+        let hint = "each port of the same address has a `stream` or a `bus` of its own; the bit 8000 of the stream's ID is for reports";
         let resource = ExclusiveResource::new(format!("UDP address {listen}"), hint);
-        Some(resource.only(format!("stream {:016X}", self.stream & !REPORT_BIT)))
+        let stream = self.stream & !REPORT_BIT;
+        Some(resource.only(format!("bus {} of stream {stream:016X}", self.bus)))
     }
 
     fn describe(&self) -> String {
@@ -205,13 +228,13 @@ impl PortSettings for AvtpSettings {
         let reports = self.reports.map_or_else(String::new, |every| {
             format!("; reports each {:?}", Duration::from_nanos(every))
         });
-        let urgent: Vec<String> = self.urgent.iter().map(ToString::to_string).collect();
-        let urgent = match &*urgent {
-            [] => String::new(),
-            all => format!("; {} at once", all.join(", ")),
+        let returned = match self.passes_returned {
+            true => "; frames that come back are handed on",
+            false => "",
         };
+        let urgent = urgent_words(&self.urgent);
         format!(
-            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{urgent}{}{reports}{}",
+            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{urgent}{}{reports}{returned}{}",
             self.stream,
             self.bus,
             self.addresses.words(self.pack),
@@ -222,17 +245,36 @@ impl PortSettings for AvtpSettings {
 
     fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let reader = AcfReader::new(self.stream, Some(self.bus));
-        let writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief);
+        // The kind has a default for `listen`.
+        let listen = self.addresses.listen;
+        let run = listen.map(|listen| StreamRun::of(opener, listen, self.stream));
+        let run = run.unwrap_or_default();
+        let mut writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief)
+            .numbered_by(run.numbers());
+        if self.reports.is_some() {
+            writer = writer.with_trails();
+        }
         let (reader, writer) = (Box::new(reader), Box::new(writer));
         let rules = TunnelRules {
-            stream: Some(self.stream),
-            pack: self.pack,
-            urgent: self.urgent.clone(),
+            stream: Some(StreamBus {
+                stream: self.stream,
+                bus: self.bus,
+            }),
+            run,
+            packing: PackRules {
+                pack: self.pack,
+                urgent: self.urgent.clone(),
+                dscp: self.dscp,
+            },
             play_out: self.play_out.rules(opener.epoch()),
             reports: self.reports.map(|every| ReportRules {
                 stream: self.stream,
                 every,
             }),
+            loops: LoopRules {
+                writes_trails: self.reports.is_some(),
+                passes_returned: self.passes_returned,
+            },
         };
         self.addresses.open(port, opener, reader, writer, rules)
     }

@@ -2,7 +2,7 @@
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{ArrivalRules, DatagramPort};
+use crate::network::datagram::{ArrivalRules, DatagramPort, LoopRules, PackRules, StreamRun};
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::Kind;
@@ -189,12 +189,12 @@ impl PortSettings for MulticastSettings {
                 allow: self.allow.clone(),
                 own: Some(own),
             },
-            pack: 0,
-            urgent: Vec::new(),
+            packing: PackRules::default(),
             play_out: None,
             reports: None,
-            epoch: opener.epoch(),
+            loops: LoopRules::default(),
+            run: StreamRun::default(),
         };
-        halves.on(receiving, sending).map_err(fail)
+        halves.on(port, opener, receiving, sending).map_err(fail)
     }
 }

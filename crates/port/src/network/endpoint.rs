@@ -74,7 +74,6 @@ impl PeerAddress {
     }
 
     /// Returns the address if it is a number.
-    #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
     pub(crate) fn number(&self) -> Option<SocketAddr> {
         self.0.parse().ok()
     }

@@ -31,6 +31,20 @@ impl IdRange {
     }
 }
 
+/// Returns whether an ID is in one of these ranges.
+pub(crate) fn is_urgent(ranges: &[IdRange], id: CanId) -> bool {
+    ranges.iter().any(|range| range.contains(id))
+}
+
+/// Returns the words of `cangate check` for identifiers that do not wait.
+pub(crate) fn urgent_words(ranges: &[IdRange]) -> String {
+    let all: Vec<String> = ranges.iter().map(ToString::to_string).collect();
+    match &*all {
+        [] => String::new(),
+        all => format!("; {} at once", all.join(", ")),
+    }
+}
+
 /// Returns the number, and whether it has 29 bits: then it has 8 digits.
 fn number(text: &str) -> Option<(u32, bool)> {
     let (is_eff, most) = match text.len() {

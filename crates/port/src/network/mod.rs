@@ -14,10 +14,9 @@ pub(crate) mod datagram;
     feature = "socketcand"
 ))]
 pub(crate) mod endpoint;
-#[cfg(any(feature = "cannelloni", feature = "ieee1722", feature = "multicast"))]
 #[cfg_attr(
-    not(feature = "ieee1722"),
-    allow(dead_code, reason = "only this kind has keys with identifiers")
+    not(any(feature = "cannelloni", feature = "ieee1722")),
+    allow(dead_code, reason = "only these kinds have keys with identifiers")
 )]
 pub(crate) mod ids;
 mod remarks;

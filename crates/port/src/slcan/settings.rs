@@ -8,7 +8,7 @@ use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{
     self, HubSettings, Listeners, SerialDevice, StreamPeer, StreamRules, StreamSide,
 };
-use crate::{Halves, NodeStandIn, PortError, PortOpener, SimulatedPlace, StandIn};
+use crate::{Halves, NetworkLink, NodeStandIn, PortError, PortOpener, SimulatedPlace, StandIn};
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::Kind;
 use frame::wire::BitRate;
@@ -152,6 +152,15 @@ impl PortSettings for SlcanSettings {
         }
     }
 
+    fn network_link(&self) -> Option<NetworkLink> {
+        Some(NetworkLink {
+            protocol: "slcan".to_owned(),
+            listens: self.listen,
+            connects: self.connect.as_ref().and_then(PeerAddress::number),
+            both_ways: true,
+        })
+    }
+
     fn exclusive(&self) -> Option<ExclusiveResource> {
         if let Some(device) = &self.device {
             let hint = "use one port: a port both receives and sends";
@@ -206,6 +215,7 @@ impl PortSettings for SlcanSettings {
             settle: 0,
             clients: self.clients as usize,
             queue: self.queue as usize,
+            urgent: Vec::new(),
             epoch: opener.epoch(),
         };
         let side = match (self.listen, &self.connect) {

@@ -6,7 +6,7 @@ use crate::kind::{
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
-use crate::{Halves, PortError, PortOpener};
+use crate::{Halves, NetworkLink, PortError, PortOpener};
 use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{FrameRef, Kind, Nanos};
 use net::socketcand::{SocketcandClient, SocketcandServer, carries, is_bus_name};
@@ -140,6 +140,15 @@ impl PortSettings for SocketcandSettings {
         KEYWORD
     }
 
+    fn network_link(&self) -> Option<NetworkLink> {
+        Some(NetworkLink {
+            protocol: format!("socketcand {}", self.name),
+            listens: self.listen,
+            connects: self.connect.as_ref().and_then(PeerAddress::number),
+            both_ways: true,
+        })
+    }
+
     fn passes(&self, kind: Kind) -> FramePassage {
         FramePassage::by_data_phase(kind, false)
     }
@@ -188,6 +197,7 @@ impl PortSettings for SocketcandSettings {
             settle: if serves { SETTLE } else { 0 },
             clients: self.clients as usize,
             queue: self.queue as usize,
+            urgent: Vec::new(),
             epoch: opener.epoch(),
         };
         let side = match (self.listen, &self.connect) {

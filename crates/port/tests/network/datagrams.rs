@@ -310,8 +310,9 @@ fn two_streams_share_an_address() {
     let [a, b] = [free_udp(), free_udp()];
     let stream = |name: u64, listen: SocketAddr, connect: SocketAddr| {
         format!(
-            "[ports.p]\nkind = 'ieee1722'\nlisten = '{listen}'\nconnect = '{connect}'\n\
-             stream = '{name:016X}'\nreports = '100ms'"
+            "[ports.p{}]\nkind = 'ieee1722'\nlisten = '{listen}'\nconnect = '{connect}'\n\
+             stream = '{name:016X}'\nreports = '100ms'",
+            listen.port()
         )
     };
     let tables = [(1, a, b), (2, a, b), (1, b, a), (2, b, a)].map(|(n, a, b)| stream(n, a, b));
@@ -406,4 +407,52 @@ fn programs_of_a_group_hear_one_another_and_not_themselves() {
     two.step(0);
     assert_eq!(two.received.len(), all.len());
     assert_eq!((one.rx().denied, two.rx().malformed), (0, 0));
+}
+
+/// Two buses in one stream at one address: a port each, which share the numbers of the datagrams.
+#[test]
+fn two_buses_share_a_stream() {
+    let [a, b] = [free_udp(), free_udp()];
+    let end = |bus: u64, listen: SocketAddr, connect: SocketAddr| {
+        format!(
+            "[ports.p{}b{bus}]\nkind = 'ieee1722'\nlisten = '{listen}'\nconnect = '{connect}'\n\
+             bus = {bus}\nreports = '100ms'",
+            listen.port()
+        )
+    };
+    let tables = [(0, a, b), (1, a, b), (0, b, a), (1, b, a)].map(|(n, a, b)| end(n, a, b));
+    let [mut zero, mut one, mut far_zero, mut far_one] =
+        TestPort::open_all(tables.each_ref().map(String::as_str));
+    for number in 0..100 {
+        assert!(zero.send(&numbered(number), number * MS));
+        zero.flush(number * MS);
+        if number % 2 == 0 {
+            assert!(one.send(&numbered(1000 + number), number * MS));
+            one.flush(number * MS);
+        }
+        far_zero.step(number * MS);
+    }
+    far_zero.until(200 * MS, |port| port.received.len() == 100);
+    far_one.until(200 * MS, |port| port.received.len() == 50);
+    assert_eq!(
+        far_zero.received,
+        (0..100).map(numbered).collect::<Vec<_>>()
+    );
+    for port in [&far_zero, &far_one] {
+        let rx = port.rx();
+        assert_eq!((rx.datagrams, rx.missing, rx.malformed), (150, 0, 0));
+    }
+    // A stream of another program: one datagram with a message for each bus (libopen1722's bytes,
+    // with the numbers of the buses).
+    let (other, _) = udp();
+    let two = "00000000 82802c00 aabbccddeeff0001 02052000 18eb57b1332b687c 00000123 11223344 \
+               02063001 18eb57b133306052 00000124 0000000000000000";
+    let digits: String = two.split_whitespace().collect();
+    let byte = |at: usize| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap();
+    let bytes: Vec<u8> = (0..digits.len() / 2).map(byte).collect();
+    other.send_to(&bytes, b).unwrap();
+    far_one.until(300 * MS, |port| port.received.len() == 51);
+    far_zero.until(300 * MS, |port| port.received.len() == 101);
+    assert_eq!(far_zero.received[100], frame("123#11223344"));
+    assert_eq!(far_one.received[50], frame("124#R8"));
 }

@@ -1,7 +1,7 @@
 //! Several streams at one UDP address: a port each.
 
-use super::bound::socket_at;
-use super::socket::DatagramSocket;
+use super::bound::{TunnelSocket, socket_at};
+use super::socket::{DatagramSocket, SendMark};
 use crate::PortOpener;
 use net::ieee1722::stream_of;
 use std::collections::{HashMap, VecDeque};
@@ -16,17 +16,32 @@ const MAX_WAITING: usize = 256;
 /// Number of datagrams for other ports that one call reads.
 const MAX_OTHERS: usize = 64;
 
+/// What a port takes of the datagrams of an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StreamBus {
+    /// The stream's ID.
+    pub(crate) stream: u64,
+    /// The number of the bus. The ports of a stream's buses all get its datagrams.
+    pub(crate) bus: u16,
+}
+
+impl StreamBus {
+    fn is_in(self, datagram: &[u8]) -> bool {
+        stream_of(datagram, self.stream)
+    }
+}
+
 /// The datagrams that other ports have read for a port.
 struct StreamInbox {
     port: u64,
-    stream: u64,
+    part: StreamBus,
     datagrams: VecDeque<(Vec<u8>, SocketAddr)>,
     dropped: u64,
 }
 
 /// The socket of an address, and the ports that share it.
 struct Association {
-    socket: Arc<UdpSocket>,
+    socket: Arc<TunnelSocket>,
     inboxes: Mutex<Vec<StreamInbox>>,
 }
 
@@ -43,6 +58,37 @@ struct Associations {
     ports: u64,
 }
 
+/// The sending half's socket of one stream.
+pub(super) struct StreamSender {
+    socket: Arc<TunnelSocket>,
+    /// The same socket with a descriptor of its own, because a worker waits for each one once.
+    own: UdpSocket,
+}
+
+impl AsRawFd for StreamSender {
+    fn as_raw_fd(&self) -> RawFd {
+        self.own.as_raw_fd()
+    }
+}
+
+impl DatagramSocket for StreamSender {
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.socket.receive(buffer)
+    }
+
+    fn send(&self, datagram: &[u8], to: SocketAddr, mark: SendMark) -> io::Result<()> {
+        self.socket.send(datagram, to, mark)
+    }
+
+    fn hold(&self, urgent_waits: bool) {
+        self.socket.hold(urgent_waits);
+    }
+
+    fn dropped(&self) -> u64 {
+        0
+    }
+}
+
 /// The socket of one stream. Whichever port of the address reads puts the datagrams of the other
 /// ports into their inboxes.
 pub(super) struct StreamSocket {
@@ -50,7 +96,7 @@ pub(super) struct StreamSocket {
     /// The same socket with a descriptor of its own, because a worker waits for each one once.
     own: UdpSocket,
     port: u64,
-    stream: u64,
+    part: StreamBus,
 }
 
 impl StreamSocket {
@@ -61,8 +107,8 @@ impl StreamSocket {
     pub(super) fn open(
         opener: &mut PortOpener,
         address: SocketAddr,
-        stream: u64,
-    ) -> io::Result<(Self, Arc<UdpSocket>)> {
+        part: StreamBus,
+    ) -> io::Result<(Self, StreamSender)> {
         let socket = socket_at(opener, address)?;
         let all = opener.shared(Associations::default);
         let known = all.known.get(&address).and_then(Weak::upgrade);
@@ -74,13 +120,16 @@ impl StreamSocket {
             all.known.insert(address, Arc::downgrade(&association));
             association
         });
-        let sending = Arc::clone(&association.socket);
+        let sending = StreamSender {
+            socket: Arc::clone(&association.socket),
+            own: association.socket.try_clone()?,
+        };
         let own = association.socket.try_clone()?;
         all.ports += 1;
         let port = all.ports;
         association.inboxes().push(StreamInbox {
             port,
-            stream,
+            part,
             datagrams: VecDeque::new(),
             dropped: 0,
         });
@@ -88,9 +137,35 @@ impl StreamSocket {
             association,
             own,
             port,
-            stream,
+            part,
         };
         Ok((receiving, sending))
+    }
+}
+
+impl StreamSocket {
+    /// Puts a datagram into the inboxes of the other ports that take it; returns whether there are
+    /// any.
+    fn share(&self, inboxes: &mut [StreamInbox], datagram: &[u8], from: SocketAddr) -> bool {
+        let mut is_taken = false;
+        for at in (0..inboxes.len()).rev() {
+            let part = inboxes[at].part;
+            if part == self.part || !part.is_in(datagram) {
+                continue;
+            }
+            // After a reload, the latest port of a bus has it.
+            if inboxes[at + 1..].iter().any(|later| later.part == part) {
+                continue;
+            }
+            is_taken = true;
+            let inbox = &mut inboxes[at];
+            if inbox.datagrams.len() < MAX_WAITING {
+                inbox.datagrams.push_back((datagram.to_vec(), from));
+            } else {
+                inbox.dropped += 1;
+            }
+        }
+        is_taken
     }
 }
 
@@ -121,26 +196,18 @@ impl DatagramSocket for StreamSocket {
         }
         for _ in 0..MAX_OTHERS {
             let (len, from) = self.own.recv_from(buffer)?;
-            let datagram = &buffer[..len];
-            let of = |stream| stream_of(datagram, stream);
-            // After a reload, the latest port of a stream has it.
-            let mut others = inboxes.iter_mut();
-            let other = others.rfind(|inbox| inbox.port != self.port && of(inbox.stream));
-            let Some(other) = other.filter(|_| !of(self.stream)) else {
+            let is_own = self.part.is_in(&buffer[..len]);
+            let is_others = self.share(&mut inboxes, &buffer[..len], from);
+            if is_own || !is_others {
                 // Also a datagram of no port: one of them counts it.
                 return Ok((len, from));
-            };
-            if other.datagrams.len() < MAX_WAITING {
-                other.datagrams.push_back((datagram.to_vec(), from));
-            } else {
-                other.dropped += 1;
             }
         }
         Err(ErrorKind::WouldBlock.into())
     }
 
-    fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
-        self.own.send_to(datagram, to).map(drop)
+    fn send(&self, datagram: &[u8], to: SocketAddr, mark: SendMark) -> io::Result<()> {
+        self.association.socket.send(datagram, to, mark)
     }
 
     /// The kernel's number belongs to the first port of the address.

@@ -2,36 +2,46 @@
 
 #[cfg(feature = "ieee1722")]
 mod association;
+mod backlog;
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
 mod bound;
+mod guard;
 mod place;
 mod receive;
 mod reports;
+mod sender;
 mod senders;
+mod sent_frames;
 mod socket;
+mod stream_run;
 #[cfg(test)]
 mod tests;
+mod trails;
 mod transmit;
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
 mod tunnel;
 
+#[cfg(feature = "ieee1722")]
+pub(crate) use association::StreamBus;
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
-pub(crate) use tunnel::{TunnelAddresses, TunnelRules, check_own, check_tunnel};
+pub(crate) use tunnel::{
+    EXPEDITED, TunnelAddresses, TunnelRules, check_mark, check_own, check_tunnel,
+};
 
+pub(crate) use guard::LoopRules;
 pub(crate) use reports::ReportRules;
+pub(crate) use stream_run::StreamRun;
+pub(crate) use transmit::PackRules;
 
 use super::address::AddressRange;
-use super::ids::IdRange;
-use crate::Halves;
-use frame::Nanos;
+use crate::{Halves, PortOpener};
+use guard::LoopGuard;
 use net::{DatagramReader, DatagramWriter, PlayOutRules};
-use reports::{PeerReports, SharedTotals};
+use reports::PeerReports;
 use socket::DatagramSocket;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use transmit::PackRules;
 
 /// Which datagrams a port takes.
 pub(crate) struct ArrivalRules {
@@ -50,48 +60,45 @@ pub(crate) struct DatagramPort {
     pub(crate) reader: Box<dyn DatagramReader>,
     pub(crate) writer: Box<dyn DatagramWriter>,
     pub(crate) rules: ArrivalRules,
-    /// Time for which a frame waits for others that share its datagram, ns.
-    pub(crate) pack: Nanos,
-    /// Frames that do not wait for others.
-    pub(crate) urgent: Vec<IdRange>,
+    pub(crate) packing: PackRules,
     /// The rules by which frames that came in wait for their time.
     pub(crate) play_out: Option<PlayOutRules>,
     /// Reports to the other side, which is another gateway.
     pub(crate) reports: Option<ReportRules>,
-    /// Unix time at which the gateway's clock was 0, ns.
-    pub(crate) epoch: Nanos,
+    pub(crate) loops: LoopRules,
+    /// The run of its stream.
+    pub(crate) run: StreamRun,
 }
 
 impl DatagramPort {
     /// Returns the halves with the socket that receives and the one that sends, which may be the
-    /// same. They do not block.
-    fn halves<S>(self, receiving: S, sending: Arc<UdpSocket>) -> Halves
+    /// same. They do not block. `port` is the port's name.
+    fn halves<S, T>(self, port: &str, opener: &mut PortOpener, receiving: S, sending: T) -> Halves
     where
         S: DatagramSocket + AsRawFd + 'static,
+        T: DatagramSocket + AsRawFd + 'static,
     {
-        let totals = SharedTotals::default();
-        let reports = self.reports.map(|rules| {
-            // Each port that is opened is a run of its own: its numbers begin at 0.
-            let run = RandomState::new().build_hasher().finish();
-            PeerReports::new(rules, self.to, totals.clone(), self.epoch, run)
-        });
+        let epoch = opener.epoch();
+        let guard = LoopGuard::new(opener, port, self.loops);
+        let reports = self
+            .reports
+            .map(|rules| PeerReports::new(rules, self.to, self.run.clone(), epoch));
         let receive = receive::DatagramReceive::new(
             receiving,
             self.reader,
             self.rules,
             self.play_out,
             reports,
+            guard.clone(),
         );
         let transmit = transmit::DatagramTransmit::new(
             sending,
             self.to,
             self.writer,
-            PackRules {
-                pack: self.pack,
-                urgent: self.urgent,
-            },
-            totals,
-            self.epoch,
+            self.packing,
+            self.run,
+            guard,
+            epoch,
         );
         (Box::new(receive), Box::new(transmit))
     }
@@ -101,9 +108,15 @@ impl DatagramPort {
     /// # Errors
     /// The sockets cannot be set to not block.
     #[cfg(feature = "multicast")]
-    pub(crate) fn on(self, receiving: UdpSocket, sending: UdpSocket) -> std::io::Result<Halves> {
+    pub(crate) fn on(
+        self,
+        port: &str,
+        opener: &mut PortOpener,
+        receiving: UdpSocket,
+        sending: UdpSocket,
+    ) -> std::io::Result<Halves> {
         receiving.set_nonblocking(true)?;
         sending.set_nonblocking(true)?;
-        Ok(self.halves(Arc::new(receiving), Arc::new(sending)))
+        Ok(self.halves(port, opener, Arc::new(receiving), Arc::new(sending)))
     }
 }

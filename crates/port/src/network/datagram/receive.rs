@@ -1,15 +1,17 @@
 //! The receiving half.
 
 use super::ArrivalRules;
+use super::guard::LoopGuard;
 use super::place::{SenderPlace, SenderPlaces};
 use super::reports::PeerReports;
 use super::senders::{SenderIndex, Senders};
+use super::sent_frames::LoopAlarm;
 use super::socket::DatagramSocket;
 use crate::network::address::is_allowed;
 use crate::network::remarks::LatestRemarks;
 use crate::{
     PollReceive, PortError, PortWait, Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport,
-    StampSource,
+    StampSource, Token,
 };
 use frame::{FrameRef, Nanos};
 use net::{DatagramReader, PlayOutRules, PlayOutStep};
@@ -32,6 +34,8 @@ pub(super) struct DatagramReceive<S> {
     sender: Option<SenderIndex>,
     senders: Senders,
     reports: Option<PeerReports>,
+    guard: LoopGuard,
+    alarm: LoopAlarm,
     counters: RxCounters,
     remarks: LatestRemarks,
     places: SenderPlaces,
@@ -44,6 +48,7 @@ impl<S: DatagramSocket> DatagramReceive<S> {
         rules: ArrivalRules,
         play_out: Option<PlayOutRules>,
         reports: Option<PeerReports>,
+        guard: LoopGuard,
     ) -> Self {
         Self {
             socket,
@@ -55,6 +60,8 @@ impl<S: DatagramSocket> DatagramReceive<S> {
             sender: None,
             senders: Senders::new(play_out, reports.is_some()),
             reports,
+            guard,
+            alarm: LoopAlarm::default(),
             counters: RxCounters::default(),
             remarks: LatestRemarks::default(),
             places: SenderPlaces::default(),
@@ -123,7 +130,7 @@ impl<S: DatagramSocket> DatagramReceive<S> {
         &mut self,
         now: Nanos,
         budget: usize,
-        pass: &mut dyn FnMut(FrameRef<'_>),
+        pass: &mut dyn FnMut(FrameRef<'_>, Token),
     ) -> (usize, bool) {
         let (mut taken, mut passed) = (0, 0);
         // A datagram may have no frame: the number of datagrams has a limit, too.
@@ -135,13 +142,31 @@ impl<S: DatagramSocket> DatagramReceive<S> {
                 }
                 let Some(found) = self.reader.next(&self.buffer[..self.len], &mut self.at) else {
                     self.len = 0;
+                    let foreign = self.reader.take_foreign();
+                    if let Some(from) = self.sender {
+                        (0..foreign).for_each(|_| self.senders.count(from));
+                    }
                     break;
                 };
                 taken += 1;
-                let step = self.sender.map(|from| self.senders.take(from, &found, now));
-                if step.is_none_or(|step| step == PlayOutStep::Pass) {
+                if self.guard.drops(found.trail) {
+                    self.counters.returned += 1;
+                    if let Some(from) = self.sender {
+                        self.senders.count(from);
+                    }
+                    continue;
+                }
+                let suspected = self.guard.suspects(&found.frame, now, &mut self.alarm);
+                self.counters.suspected += u64::from(suspected);
+                let token = self.guard.token(found.trail);
+                let take = |from| self.senders.take(from, &found, token, now);
+                if self
+                    .sender
+                    .map(take)
+                    .is_none_or(|step| step == PlayOutStep::Pass)
+                {
                     passed += 1;
-                    pass(found.frame);
+                    pass(found.frame, token);
                 }
             }
             if datagrams > budget {
@@ -170,7 +195,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
     ) -> Result<RxReport, PortError> {
         self.senders.settle(now);
         let mut report = RxReport::default();
-        let mut pass = |frame: FrameRef<'_>| {
+        let mut pass = |frame: FrameRef<'_>, token: Token| {
             take(ReceivedFrame {
                 frame,
                 stamp: ReceiveStamp {
@@ -178,7 +203,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
                     source: StampSource::Gateway,
                 },
                 hops: 0,
-                token: 0,
+                token,
             });
         };
         // What has arrived goes before what is due, so that frames are put in order. It cannot keep
@@ -195,6 +220,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
             reports.send(&self.socket, &self.senders, now);
         }
         report.more |= self.senders.may_wait() && due == rest;
+        report.news = self.alarm.is_new();
         Ok(report)
     }
 
@@ -204,6 +230,11 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
         }
         let report = self.reports.as_ref().map(PeerReports::deadline);
         self.senders.deadline().into_iter().chain(report).min()
+    }
+
+    fn take_alarm(&mut self) -> Option<String> {
+        let port = self.alarm.take()?;
+        Some(self.guard.words(port))
     }
 
     fn counters(&self) -> RxCounters {
@@ -240,6 +271,8 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
                 "{others} messages of other streams or buses were passed over"
             ));
         }
+        let returned = self.counters.returned;
+        remarks.extend(self.guard.remarks(returned, &self.alarm));
         let unstamped = self.senders.played().unstamped;
         if unstamped > 0 {
             remarks.push(format!(

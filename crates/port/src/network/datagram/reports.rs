@@ -1,37 +1,16 @@
 //! Reports between two gateways: the sums of what was sent, the round trip, and the other clock.
 
 use super::senders::Senders;
-use super::socket::DatagramSocket;
+use super::socket::{DatagramSocket, SendMark};
+use super::stream_run::StreamRun;
 use crate::RxCounters;
 use frame::Nanos;
 use net::ieee1722::PeerReport;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of the latest round trips, of which the shortest one shows the other clock.
 const KEPT_TRIPS: usize = 10;
-
-/// The sums of the transmitting half.
-#[derive(Clone, Copy, Default)]
-pub(super) struct SentTotals {
-    pub(super) datagrams: u64,
-    pub(super) frames: u64,
-}
-
-/// The same, for both halves.
-#[derive(Clone, Default)]
-pub(super) struct SharedTotals(Arc<Mutex<SentTotals>>);
-
-impl SharedTotals {
-    pub(super) fn set(&self, totals: SentTotals) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = totals;
-    }
-
-    fn get(&self) -> SentTotals {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// When and about which stream a port sends reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,10 +33,9 @@ struct RoundTrip {
 pub(super) struct PeerReports {
     rules: ReportRules,
     to: SocketAddr,
-    totals: SharedTotals,
+    run: StreamRun,
     /// Unix time at which the gateway's clock was 0, ns.
     epoch: Nanos,
-    run: u64,
     number: u32,
     next: Nanos,
     /// The latest report of the other side, and the time of its arrival.
@@ -66,19 +44,12 @@ pub(super) struct PeerReports {
 }
 
 impl PeerReports {
-    pub(super) fn new(
-        rules: ReportRules,
-        to: SocketAddr,
-        totals: SharedTotals,
-        epoch: Nanos,
-        run: u64,
-    ) -> Self {
+    pub(super) fn new(rules: ReportRules, to: SocketAddr, run: StreamRun, epoch: Nanos) -> Self {
         Self {
             rules,
             to,
-            totals,
-            epoch,
             run,
+            epoch,
             number: 0,
             next: 0,
             latest: None,
@@ -98,7 +69,7 @@ impl PeerReports {
             return false;
         };
         // A network, or a relay, sends it back: it is not about what the other side has sent.
-        if report.run == self.run {
+        if report.run == self.run.run() {
             return true;
         }
         senders.state(from, &report, now);
@@ -126,13 +97,13 @@ impl PeerReports {
             return;
         }
         self.next = now.saturating_add(self.rules.every);
-        let totals = self.totals.get();
+        let totals = self.run.totals();
         let sequence = senders.sequence();
         let (echo, held) = self.latest.map_or((0, 0), |(report, came)| {
             (report.sent_at, now.saturating_sub(came))
         });
         let report = PeerReport {
-            run: self.run,
+            run: self.run.run(),
             datagrams: totals.datagrams,
             frames: totals.frames,
             sent_at: self.epoch.saturating_add(now),
@@ -141,8 +112,9 @@ impl PeerReports {
             taken: sequence.taken,
             missing: sequence.missing,
         };
+        let mark = SendMark::default();
         // A report that is lost is made up for by the next one.
-        let _ = socket.send(&report.write(self.rules.stream, self.number), self.to);
+        let _ = socket.send(&report.write(self.rules.stream, self.number), self.to, mark);
         self.number = self.number.wrapping_add(1);
     }
 

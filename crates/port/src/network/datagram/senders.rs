@@ -1,5 +1,6 @@
 //! The senders of datagrams: the numbers of each, and its frames that wait for their time.
 
+use crate::Token;
 use frame::{FrameRef, Nanos};
 use net::ieee1722::PeerReport;
 use net::{
@@ -102,24 +103,29 @@ impl Senders {
         self.all.len() - 1
     }
 
-    /// Takes a frame of the sender's present datagram.
+    /// Counts a frame of the sender's present datagram as one that has arrived.
+    pub(super) fn count(&mut self, SenderIndex(index): SenderIndex) {
+        if let Some(sender) = self.all.get_mut(index)
+            && let Some(ledger) = &mut sender.ledger
+        {
+            ledger.count(sender.window.order());
+        }
+    }
+
+    /// Takes a frame of the sender's present datagram, with its token.
     pub(super) fn take(
         &mut self,
-        SenderIndex(index): SenderIndex,
+        from: SenderIndex,
         found: &DatagramFrame<'_>,
+        token: Token,
         now: Nanos,
     ) -> PlayOutStep {
-        let Some(sender) = self.all.get_mut(index) else {
-            return PlayOutStep::Pass;
-        };
-        let order = sender.window.order();
-        if let Some(ledger) = &mut sender.ledger {
-            ledger.count(order);
-        }
-        match &mut sender.play_out {
-            Some(play_out) => play_out.take(found, order, now),
-            None => PlayOutStep::Pass,
-        }
+        self.count(from);
+        let sender = self.all.get_mut(from.0);
+        let play_out = sender.and_then(|one| Some((one.play_out.as_mut()?, one.window.order())));
+        play_out.map_or(PlayOutStep::Pass, |(play_out, order)| {
+            play_out.take(found, token, order, now)
+        })
     }
 
     /// Takes a report of a sender that is known by its frames.
@@ -141,15 +147,15 @@ impl Senders {
         &mut self,
         budget: usize,
         now: Nanos,
-        pass: &mut dyn FnMut(FrameRef<'_>),
+        pass: &mut dyn FnMut(FrameRef<'_>, Token),
     ) -> usize {
         let mut passed = 0;
         for play_out in self.all.iter_mut().filter_map(|one| one.play_out.as_mut()) {
             while passed < budget
-                && let Some(frame) = play_out.next(now)
+                && let Some((frame, token)) = play_out.next(now)
             {
                 passed += 1;
-                pass(frame);
+                pass(frame, token);
             }
         }
         passed

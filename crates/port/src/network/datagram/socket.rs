@@ -4,6 +4,15 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
+/// How a datagram is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct SendMark {
+    /// The mark for networks (DSCP), if the socket can mark.
+    pub(super) dscp: u8,
+    /// It has urgent frames.
+    pub(super) urgent: bool,
+}
+
 /// A socket that sends and receives datagrams and never blocks. Tests have one in memory.
 pub(super) trait DatagramSocket: Send + 'static {
     /// Receives a datagram.
@@ -15,8 +24,14 @@ pub(super) trait DatagramSocket: Send + 'static {
     /// Sends a datagram.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`]: there is no room. Others are reports of the network.
-    fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()>;
+    /// [`io::ErrorKind::WouldBlock`]: there is no room, or urgent frames of another port wait for
+    /// it. Others are reports of the network.
+    fn send(&self, datagram: &[u8], to: SocketAddr, mark: SendMark) -> io::Result<()>;
+
+    /// Records that urgent frames of a port wait, or no longer. Ports that share a socket tell it.
+    fn hold(&self, urgent_waits: bool) {
+        let _ = urgent_waits;
+    }
 
     /// Returns the number of datagrams that found no room in the receive buffer.
     fn dropped(&self) -> u64;
@@ -32,7 +47,7 @@ impl DatagramSocket for Arc<UdpSocket> {
         self.recv_from(buffer)
     }
 
-    fn send(&self, datagram: &[u8], to: SocketAddr) -> io::Result<()> {
+    fn send(&self, datagram: &[u8], to: SocketAddr, _mark: SendMark) -> io::Result<()> {
         self.send_to(datagram, to).map(drop)
     }
 

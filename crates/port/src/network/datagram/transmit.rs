@@ -1,9 +1,11 @@
 //! The transmitting half.
 
-use super::reports::{SentTotals, SharedTotals};
-use super::socket::DatagramSocket;
-use crate::network::ids::IdRange;
-use crate::network::remarks::LatestRemarks;
+use super::backlog::{BacklogResult, SendBacklog, SendClass};
+use super::guard::LoopGuard;
+use super::sender::{FrameDatagram, FrameSender};
+use super::socket::{DatagramSocket, SendMark};
+use super::stream_run::StreamRun;
+use crate::network::ids::{IdRange, is_urgent};
 use crate::network::unix_time;
 use crate::{
     Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, PortWait, Transmit,
@@ -11,59 +13,57 @@ use crate::{
 };
 use frame::{FrameRef, Nanos};
 use net::{DatagramWriter, NotWritten};
-use std::io::ErrorKind;
-use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd as _;
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 
-/// The room for a datagram, bytes. The longest one has a CAN XL frame in an ACF message: 16 bytes,
-/// and up to 2047 bytes of messages.
-const ROOM: usize = 2304;
+/// Number of frames that wait while the socket has no room.
+pub(super) const BACKLOG: usize = 256;
 
-/// A datagram and the number of frames in it.
-struct FrameDatagram {
-    bytes: Vec<u8>,
-    frames: u64,
-    /// Time of its first frame.
-    since: Nanos,
+/// Which frames wait for others that share their datagram, and the mark of the others.
+#[derive(Default)]
+pub(crate) struct PackRules {
+    /// The time, ns.
+    pub(crate) pack: Nanos,
+    /// Frames that do not wait.
+    pub(crate) urgent: Vec<IdRange>,
+    /// The mark (DSCP) of datagrams with frames that do not wait.
+    pub(crate) dscp: u8,
 }
 
-impl FrameDatagram {
-    fn new() -> Self {
-        Self {
-            bytes: Vec::with_capacity(ROOM),
-            frames: 0,
-            since: 0,
+impl PackRules {
+    fn class(&self, frame: &FrameRef<'_>) -> SendClass {
+        match is_urgent(&self.urgent, frame.id()) {
+            true => SendClass::Urgent,
+            false => SendClass::Other,
+        }
+    }
+
+    fn mark(&self, class: SendClass) -> SendMark {
+        match class {
+            SendClass::Urgent => SendMark {
+                dscp: self.dscp,
+                urgent: true,
+            },
+            SendClass::Other => SendMark::default(),
         }
     }
 }
 
-/// Which frames wait for others that share their datagram.
-#[derive(Default)]
-pub(super) struct PackRules {
-    /// The time, ns.
-    pub(super) pack: Nanos,
-    /// Frames that do not wait.
-    pub(super) urgent: Vec<IdRange>,
-}
-
-/// The transmitting half. A frame that does not fit into the open datagram completes it and begins
-/// another one, so there is room for a frame as long as no complete datagram waits.
-pub(super) struct DatagramTransmit<S> {
-    socket: S,
-    to: SocketAddr,
-    writer: Box<dyn DatagramWriter>,
+/// The transmitting half.
+///
+/// As long as the socket has room, an urgent frame leaves at once in a datagram of its own, and
+/// others are packed in the order in which they come. While it has none, frames wait in the order
+/// of their class and priority; the datagram that was being packed is the first of its class.
+pub(super) struct DatagramTransmit<S: DatagramSocket> {
+    sender: FrameSender<S>,
     rules: PackRules,
     epoch: Nanos,
-    /// The datagram that is being written.
+    /// The datagram that is being packed.
     open: FrameDatagram,
-    /// The open datagram while an urgent frame is written; otherwise empty.
+    /// A datagram that leaves at once, or whose frames stay in the backlog.
     aside: FrameDatagram,
-    /// A complete datagram that the socket had no room for; empty if there is none.
-    complete: FrameDatagram,
-    counters: TxCounters,
-    totals: SharedTotals,
-    remarks: LatestRemarks,
+    /// It has frames only while the socket has no room.
+    backlog: SendBacklog,
 }
 
 impl<S: DatagramSocket> DatagramTransmit<S> {
@@ -72,81 +72,130 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
         to: SocketAddr,
         writer: Box<dyn DatagramWriter>,
         rules: PackRules,
-        totals: SharedTotals,
+        run: StreamRun,
+        guard: LoopGuard,
         epoch: Nanos,
     ) -> Self {
         Self {
-            socket,
-            to,
-            writer,
+            sender: FrameSender::new(socket, to, writer, run, guard),
             rules,
             epoch,
             open: FrameDatagram::new(),
             aside: FrameDatagram::new(),
-            complete: FrameDatagram::new(),
-            counters: TxCounters::default(),
-            totals,
-            remarks: LatestRemarks::default(),
+            backlog: SendBacklog::new(BACKLOG),
         }
     }
 
-    /// Completes the open datagram and sends it. No other complete one waits.
-    fn finish(&mut self) {
-        self.writer.finish(&mut self.open.bytes);
-        std::mem::swap(&mut self.open, &mut self.complete);
-        self.send();
+    /// Sends the open datagram; returns false if the socket has no room.
+    fn send_open(&mut self) -> bool {
+        let mark = self.rules.mark(SendClass::Other);
+        self.open.frames == 0 || self.sender.send(&mut self.open, mark)
     }
 
-    /// Sends the complete datagram, if there is one and the socket has room.
-    fn send(&mut self) {
-        if !self.is_blocked() {
+    /// Sends the frames of the backlog that are of this class; returns false if the socket has no
+    /// room.
+    fn send_backlog(&mut self, class: SendClass) -> bool {
+        loop {
+            self.aside.clear();
+            let mut pushed = Ok(());
+            for waiting in self.backlog.of_class(class) {
+                let (frame, unix) = (&waiting.frame, waiting.unix);
+                pushed = self
+                    .sender
+                    .push(&mut self.aside, frame, waiting.token, unix);
+                if pushed.is_err() {
+                    break;
+                }
+            }
+            let frames = self.aside.frames;
+            if frames == 0 {
+                // Its trail left no room for it.
+                if pushed == Err(NotWritten::Unsupported) {
+                    self.sender.counters.lost += 1;
+                    self.backlog.remove(class, 1);
+                    continue;
+                }
+                return true;
+            }
+            if !self.sender.send(&mut self.aside, self.rules.mark(class)) {
+                return false;
+            }
+            self.backlog.remove(class, frames);
+        }
+    }
+
+    /// Sends what the socket had no room for: the urgent frames, the open datagram, the others.
+    fn send_waiting(&mut self) {
+        if !std::mem::take(&mut self.sender.blocked) {
             return;
         }
-        match self.socket.send(&self.complete.bytes, self.to) {
-            Ok(()) => {
-                self.counters.sent += self.complete.frames;
-                self.counters.datagrams += 1;
-                self.totals.set(SentTotals {
-                    datagrams: self.counters.datagrams,
-                    frames: self.counters.sent,
-                });
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.counters.stalled += 1;
-                return;
-            }
-            Err(error) => {
-                self.writer.take_back();
-                self.counters.lost += self.complete.frames;
-                self.remarks
-                    .push(format!("{} cannot be reached: {error}", self.to));
-            }
+        // Each step goes on only if the one before has sent everything.
+        if self.send_backlog(SendClass::Urgent) {
+            self.sender.hold(false);
+            let _ = self.send_open() && self.send_backlog(SendClass::Other);
         }
-        self.complete.bytes.clear();
-        self.complete.frames = 0;
     }
 
-    /// Sends an urgent frame in a datagram of its own, before those that wait for others. No
-    /// complete datagram waits.
-    fn send_alone(
+    /// Puts a frame into the backlog.
+    fn keep(
         &mut self,
-        frame: &FrameRef<'_>,
+        class: SendClass,
+        outgoing: &OutgoingFrame<'_>,
         unix: Nanos,
     ) -> Result<Accepted, TransmitRefusal> {
-        std::mem::swap(&mut self.open, &mut self.aside);
-        let pushed = self.writer.push(frame, unix, &mut self.open.bytes);
-        if pushed.is_ok() {
-            self.open.frames = 1;
-            self.counters.taken += 1;
-            self.finish();
+        match self.backlog.push(class, outgoing, unix) {
+            BacklogResult::Full => return Err(TransmitRefusal::Full),
+            BacklogResult::Displaces => self.sender.counters.displaced += 1,
+            BacklogResult::Waits => {}
         }
-        std::mem::swap(&mut self.open, &mut self.aside);
-        pushed.map_or(Err(TransmitRefusal::Unsupported), |()| Ok(Accepted))
+        self.sender.counters.taken += 1;
+        self.sender.hold(self.backlog.has(SendClass::Urgent));
+        Ok(Accepted)
     }
 
-    /// Returns whether a complete datagram waits for room in the socket.
-    const fn is_blocked(&self) -> bool {
-        self.complete.frames > 0
+    /// Sends an urgent frame in a datagram of its own.
+    fn send_alone(
+        &mut self,
+        outgoing: &OutgoingFrame<'_>,
+        unix: Nanos,
+    ) -> Result<Accepted, TransmitRefusal> {
+        self.aside.clear();
+        let (frame, token) = (&outgoing.frame, outgoing.token);
+        let pushed = self.sender.push(&mut self.aside, frame, token, unix);
+        if pushed.is_err() {
+            return Err(TransmitRefusal::Unsupported);
+        }
+        let mark = self.rules.mark(SendClass::Urgent);
+        if !self.sender.send(&mut self.aside, mark) {
+            return self.keep(SendClass::Urgent, outgoing, unix);
+        }
+        self.sender.counters.taken += 1;
+        Ok(Accepted)
+    }
+
+    /// Adds a frame to the open datagram; sends a full one first.
+    fn pack(
+        &mut self,
+        outgoing: &OutgoingFrame<'_>,
+        unix: Nanos,
+        now: Nanos,
+    ) -> Result<Accepted, TransmitRefusal> {
+        let (frame, token) = (&outgoing.frame, outgoing.token);
+        let mut pushed = self.sender.push(&mut self.open, frame, token, unix);
+        if pushed == Err(NotWritten::Full) {
+            if !self.send_open() {
+                return self.keep(SendClass::Other, outgoing, unix);
+            }
+            pushed = self.sender.push(&mut self.open, frame, token, unix);
+        }
+        if pushed.is_err() {
+            return Err(TransmitRefusal::Unsupported);
+        }
+        if self.open.frames == 1 {
+            self.open.since = now;
+        }
+        self.sender.counters.taken += 1;
+        Ok(Accepted)
     }
 
     fn is_due(&self, now: Nanos) -> bool {
@@ -154,7 +203,7 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
     }
 
     fn held(&self) -> u64 {
-        self.open.frames + self.complete.frames
+        self.open.frames + self.backlog.len() as u64
     }
 }
 
@@ -164,77 +213,62 @@ impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
         now: Nanos,
         outgoing: OutgoingFrame<'_>,
     ) -> Result<Accepted, TransmitRefusal> {
-        if !self.writer.carries(&outgoing.frame) {
+        if !self.sender.writer.carries(&outgoing.frame) {
             return Err(TransmitRefusal::Unsupported);
         }
-        self.send();
-        if self.is_blocked() {
-            return Err(TransmitRefusal::Full);
-        }
+        self.send_waiting();
         let unix = unix_time(&outgoing, now, self.epoch);
-        let frame = &outgoing.frame;
-        let id = frame.id();
-        if self.rules.urgent.iter().any(|range| range.contains(id)) {
-            return self.send_alone(frame, unix);
+        let class = self.rules.class(&outgoing.frame);
+        let taken = match class {
+            _ if self.sender.blocked => self.keep(class, &outgoing, unix),
+            SendClass::Urgent => self.send_alone(&outgoing, unix),
+            SendClass::Other => self.pack(&outgoing, unix, now),
+        };
+        if taken.is_ok() {
+            self.sender.guard.record(&outgoing.frame, now);
         }
-        let mut pushed = self.writer.push(frame, unix, &mut self.open.bytes);
-        if pushed == Err(NotWritten::Full) {
-            self.finish();
-            pushed = self.writer.push(frame, unix, &mut self.open.bytes);
-        }
-        if pushed.is_err() {
-            return Err(TransmitRefusal::Unsupported);
-        }
-        if self.open.frames == 0 {
-            self.open.since = now;
-        }
-        self.open.frames += 1;
-        self.counters.taken += 1;
-        Ok(Accepted)
+        taken
     }
 
     fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
-        let before = self.counters.sent;
-        self.send();
-        if !self.is_blocked() && self.open.frames > 0 && self.is_due(now) {
-            self.finish();
+        let before = self.sender.counters.sent;
+        self.send_waiting();
+        if !self.sender.blocked && self.is_due(now) {
+            self.send_open();
         }
         Ok(FlushReport {
-            sent: (self.counters.sent - before) as usize,
+            sent: (self.sender.counters.sent - before) as usize,
             held: self.held() as usize,
         })
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        let waits = self.open.frames > 0 && !self.is_blocked();
+        let waits = self.open.frames > 0 && !self.sender.blocked;
         waits.then(|| self.open.since.saturating_add(self.rules.pack))
     }
 
     fn counters(&self) -> TxCounters {
         TxCounters {
             held: self.held(),
-            ..self.counters
+            ..self.sender.counters
         }
     }
 
     fn room(&self) -> usize {
-        if self.is_blocked() {
-            return 0;
-        }
-        self.writer.room(&self.open.bytes).max(1)
+        self.backlog.room()
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.remarks.list()
+        self.sender.remarks.list()
     }
 }
 
-impl PollTransmit for DatagramTransmit<Arc<UdpSocket>> {
+impl<S: DatagramSocket + AsRawFd> PollTransmit for DatagramTransmit<S> {
     fn wait(&self) -> PortWait {
         PortWait {
-            fd: self.is_blocked().then(|| self.socket.as_raw_fd()),
+            fd: self.sender.blocked.then(|| self.sender.socket.as_raw_fd()),
             readable: false,
-            writable: self.is_blocked(),
+            writable: self.sender.blocked,
         }
     }
 }

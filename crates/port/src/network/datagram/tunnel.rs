@@ -1,13 +1,13 @@
 //! The two addresses of a tunnel over UDP: where datagrams come in, and where they go.
 
 #[cfg(feature = "ieee1722")]
-use super::association::StreamSocket;
+use super::association::{StreamBus, StreamSocket};
 use super::bound::socket_at;
-use super::{ArrivalRules, DatagramPort, ReportRules};
+use super::{ArrivalRules, DatagramPort, LoopRules, PackRules, ReportRules, StreamRun};
 use crate::network::address::AddressRange;
 use crate::network::endpoint::PeerAddress;
 use crate::network::ids::IdRange;
-use crate::{Halves, PortError, PortOpener};
+use crate::{Halves, NetworkLink, PortError, PortOpener};
 use config::{Diagnostics, TomlTable};
 use frame::Nanos;
 use net::{DatagramReader, DatagramWriter, PlayOutRules};
@@ -17,6 +17,22 @@ use std::sync::Arc;
 
 /// Longest time for which a frame waits for others, ns: cannelloni's default.
 const LONGEST_PACK: Nanos = 100_000_000;
+
+/// The mark of datagrams with urgent frames: expedited forwarding (RFC 3246).
+pub(crate) const EXPEDITED: u8 = 46;
+
+/// Reports a mark that no datagram gets.
+pub(crate) fn check_mark(table: &TomlTable<'_>, urgent: &[IdRange], found: &mut Diagnostics) {
+    if table.has("dscp") && urgent.is_empty() {
+        let hint = "add `urgent`, such as `urgent = [\"000-0FF\"]`, or leave it out";
+        table.wrong(
+            "dscp",
+            "`dscp` marks `urgent` frames, and there are none",
+            hint,
+            found,
+        );
+    }
+}
 
 /// Checks the key `pack`.
 pub(crate) fn check_tunnel(table: &TomlTable<'_>, pack: Nanos, found: &mut Diagnostics) {
@@ -48,17 +64,17 @@ pub(crate) fn check_own(
 /// The times of frames in a tunnel.
 #[derive(Default)]
 pub(crate) struct TunnelRules {
-    /// The stream of the port, if the address can have several ports with a stream each.
+    /// The stream and the bus of the port, if the address can have several ports, one for each.
     #[cfg(feature = "ieee1722")]
-    pub(crate) stream: Option<u64>,
-    /// Time for which a frame waits for others that share its datagram, ns.
-    pub(crate) pack: Nanos,
-    /// Frames that do not wait.
-    pub(crate) urgent: Vec<IdRange>,
+    pub(crate) stream: Option<StreamBus>,
+    /// The run of the stream, which its buses share.
+    pub(crate) run: StreamRun,
+    pub(crate) packing: PackRules,
     /// The rules by which frames that came in wait for their time.
     pub(crate) play_out: Option<PlayOutRules>,
     /// Reports to the other side, which is another gateway.
     pub(crate) reports: Option<ReportRules>,
+    pub(crate) loops: LoopRules,
 }
 
 /// The addresses of a tunnel.
@@ -81,6 +97,16 @@ impl TunnelAddresses {
         };
         let (listen, connect) = (listen.unwrap_or_default(), connect.unwrap_or_default());
         format!("{listen}to {connect}{pack}")
+    }
+
+    /// Returns the ends as other ports of the gateway see them.
+    pub(crate) fn link(&self, protocol: String, both_ways: bool) -> NetworkLink {
+        NetworkLink {
+            protocol,
+            listens: self.listen,
+            connects: self.connect.as_ref().and_then(PeerAddress::number),
+            both_ways,
+        }
     }
 
     /// Opens the tunnel.
@@ -128,18 +154,18 @@ impl TunnelAddresses {
                 local_only: false,
                 own: None,
             },
-            pack: rules.pack,
-            urgent: rules.urgent,
+            packing: rules.packing,
             play_out: rules.play_out,
             reports: rules.reports,
-            epoch: opener.epoch(),
+            loops: rules.loops,
+            run: rules.run,
         };
         #[cfg(feature = "ieee1722")]
         if let Some(stream) = stream {
             let sockets = StreamSocket::open(opener, listen, stream).map_err(cannot)?;
-            return Ok(halves.halves(sockets.0, sockets.1));
+            return Ok(halves.halves(port, opener, sockets.0, sockets.1));
         }
         let socket = socket_at(opener, listen).map_err(cannot)?;
-        Ok(halves.halves(Arc::clone(&socket), socket))
+        Ok(halves.halves(port, opener, Arc::clone(&socket), socket))
     }
 }

@@ -1,6 +1,7 @@
 //! One connection: its socket, its session, and the frames that wait for it.
 
 use super::link::{StreamLink, StreamPeer};
+use super::queue::FrameQueue;
 use super::store::{CopyEnd, FrameStore};
 use frame::Nanos;
 use net::{StreamEnd, StreamSession, StreamStep};
@@ -39,8 +40,8 @@ pub(super) struct Conversation {
     /// More bytes may be in the socket.
     pub(super) readable: bool,
     answers: Vec<u8>,
-    /// Frames that wait, as places in the store; the oldest first.
-    queue: VecDeque<u32>,
+    /// Frames that wait.
+    queue: FrameQueue,
     /// Frames whose bytes are in `out`, with the end of each.
     staged: VecDeque<(u32, usize)>,
     out: Vec<u8>,
@@ -93,7 +94,7 @@ impl Conversation {
             drained: true,
             readable: true,
             answers,
-            queue: VecDeque::new(),
+            queue: FrameQueue::default(),
             staged: VecDeque::with_capacity(MAX_STAGED),
             out: Vec::new(),
             written: 0,
@@ -159,9 +160,10 @@ impl Conversation {
             (true, None) => self.open_from = Some(now.saturating_add(settle)),
             (false, Some(_)) => {
                 self.open_from = None;
-                for at in self.queue.drain(..) {
+                for at in self.queue.iter() {
                     store.release(at, CopyEnd::Lost);
                 }
+                self.queue.clear();
             }
             _ => {}
         }
@@ -232,13 +234,13 @@ impl Conversation {
     }
 
     /// Queues a frame. The oldest one gives up its place where the queue has `most` frames.
-    pub(super) fn queue(&mut self, at: u32, most: usize, store: &mut FrameStore) {
+    pub(super) fn queue(&mut self, at: u32, urgent: bool, most: usize, store: &mut FrameStore) {
         if self.queue.len() >= most
-            && let Some(oldest) = self.queue.pop_front()
+            && let Some(oldest) = self.queue.displace()
         {
             store.release(oldest, CopyEnd::Displaced);
         }
-        self.queue.push_back(at);
+        self.queue.push(at, urgent);
     }
 
     /// Reserves memory, so that queueing does not allocate.
@@ -292,7 +294,7 @@ impl Conversation {
         }
     }
 
-    /// Fills the empty output with answers and the oldest frames.
+    /// Fills the empty output with answers and the frames that leave next.
     fn stage(&mut self, store: &FrameStore, now: Nanos) {
         self.out.clear();
         self.written = 0;
@@ -301,7 +303,7 @@ impl Conversation {
             return;
         }
         while self.staged.len() < MAX_STAGED
-            && let Some(at) = self.queue.pop_front()
+            && let Some(at) = self.queue.pop()
         {
             let (frame, unix) = store.get(at);
             self.session.put(&frame.view(), unix, &mut self.out);
@@ -334,7 +336,7 @@ impl Conversation {
     /// Ends the conversation: frames that wait are lost for this peer.
     pub(super) fn close(self, store: &mut FrameStore) {
         let staged = self.staged.iter().map(|(at, _)| *at);
-        for at in staged.chain(self.queue.iter().copied()) {
+        for at in staged.chain(self.queue.iter()) {
             store.release(at, CopyEnd::Lost);
         }
     }

@@ -9,6 +9,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// that reads slowly gets no older frames than these and its queue.
 const SEND_BUFFER: usize = 64 * 1024;
 
+/// Maximum number of bytes that the system has not sent yet: the socket has no room while there are
+/// more. What is in there leaves before any urgent frame.
+const NOT_SENT: u32 = 2048;
+
 /// The other side of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum StreamPeer {
@@ -66,6 +70,7 @@ fn set_socket_options(socket: &TcpStream) -> io::Result<()> {
     // A frame must not wait for the acknowledgement of the one before.
     socket.set_nodelay(true)?;
     rustix::net::sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER)?;
+    linux::socket::set_notsent_limit(socket, NOT_SENT)?;
     // A peer that vanishes without a word is noticed after 30 + 3 · 10 s.
     rustix::net::sockopt::set_socket_keepalive(socket, true)?;
     let seconds = std::time::Duration::from_secs;

@@ -15,6 +15,7 @@ mod dialer;
 mod halves;
 mod hub;
 mod link;
+mod queue;
 #[cfg(feature = "slcan")]
 mod serial;
 mod shared;

@@ -3,6 +3,7 @@
 use super::conversation::{Conversation, MAX_STAGED, Next};
 use super::dialer::Dialer;
 use super::store::FrameStore;
+use crate::network::ids::{IdRange, is_urgent};
 use crate::network::remarks::LatestRemarks;
 use crate::{LinkState, RxCounters, TransmitRefusal, TxCounters};
 use frame::{Frame, FrameRef, Nanos};
@@ -24,7 +25,7 @@ const MAX_EVENTS: usize = 64;
 const UNITS_PER_FRAME: usize = 4;
 
 /// The protocol and the limits of a port.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct StreamRules {
     /// Whether the protocol can express a frame.
     pub(crate) carries: fn(&FrameRef<'_>) -> bool,
@@ -34,6 +35,8 @@ pub(crate) struct StreamRules {
     pub(crate) clients: usize,
     /// Maximum number of frames that wait for each connection.
     pub(crate) queue: usize,
+    /// Frames that leave before all others.
+    pub(crate) urgent: Vec<IdRange>,
     /// Unix time at which the gateway's clock was 0, ns.
     pub(crate) epoch: Nanos,
 }
@@ -313,13 +316,14 @@ impl StreamState {
         }
         let frame = Frame::from_view(*frame).ok_or(TransmitRefusal::Unsupported)?;
         let most = self.rules.queue;
+        let urgent = is_urgent(&self.rules.urgent, frame.id());
         let Some(at) = self.store.add(frame, unix, copies as u32) else {
             return Err(TransmitRefusal::Full);
         };
         let store = &mut self.store;
         for member in self.members.iter_mut().flatten() {
             if member.is_open() {
-                member.queue(at, most, store);
+                member.queue(at, urgent, most, store);
             }
         }
         Ok(())

@@ -38,6 +38,7 @@ fn rules(clients: usize, queue: usize) -> StreamRules {
         settle: 0,
         clients,
         queue,
+        urgent: Vec::new(),
         epoch: 0,
     }
 }

@@ -19,10 +19,10 @@ struct NetworkFates {
 fn compare(seed: u64, play_out: Option<PlayOutRules>) -> RxCounters {
     const FRAMES: u64 = 200_000;
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
-    let totals = SharedTotals::default();
+    let totals = StreamRun::default();
     let mut out = sender(near.clone(), PackRules::default(), totals.clone());
-    let mut back = receiver(near.clone(), None, Some(reports(totals, 7)));
-    let far_reports = reports(SharedTotals::default(), 8);
+    let mut back = receiver(near.clone(), None, Some(reports(totals)));
+    let far_reports = reports(StreamRun::default());
     let mut into = receiver(far.clone(), play_out, Some(far_reports));
     let mut numbers = SeededNumbers(seed);
     let mut fates = NetworkFates::default();
@@ -169,7 +169,7 @@ fn senders_are_bounded() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
     let mut into = receiver(far.clone(), Some(RULES), None);
     for sender_number in 1..=20 {
-        let mut out = sender(near.clone(), PackRules::default(), SharedTotals::default());
+        let mut out = sender(near.clone(), PackRules::default(), StreamRun::default());
         let now = Nanos::from(sender_number) * MS;
         for number in 0..3 {
             out.transmit(now, OutgoingFrame::new(numbered(number).view(), 0))
@@ -193,7 +193,7 @@ fn senders_are_bounded() {
 #[test]
 fn a_datagram_that_was_not_sent_is_not_missed() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
-    let mut out = sender(near.clone(), PackRules::default(), SharedTotals::default());
+    let mut out = sender(near.clone(), PackRules::default(), StreamRun::default());
     let mut into = receiver(far.clone(), None, None);
     let mut came = 0;
     for number in 0..10 {

@@ -1,22 +1,28 @@
 //! Two ports and a network in memory between them, which loses, doubles, delays and swaps by a
 //! seed.
 
+mod buses;
 mod fates;
+mod loops;
+mod priorities;
 mod times;
 
 use super::ArrivalRules;
+use super::guard::{LoopGuard, LoopRules};
 use super::receive::DatagramReceive;
-use super::reports::{PeerReports, ReportRules, SharedTotals};
-use super::socket::DatagramSocket;
+use super::reports::{PeerReports, ReportRules};
+use super::socket::{DatagramSocket, SendMark};
+use super::stream_run::StreamRun;
 use super::transmit::{DatagramTransmit, PackRules};
 use crate::network::ids::IdRange;
-use crate::{OutgoingFrame, Receive as _, RxCounters, Transmit as _};
+use crate::{OutgoingFrame, PortOpener, Receive as _, RxCounters, Transmit as _};
 use frame::{CanId, Frame, Nanos};
 use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PeerReport};
 use net::{DatagramReader as _, LateRule, PlayOutRules, StampClock};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 const MS: Nanos = 1_000_000;
@@ -29,11 +35,27 @@ type Datagrams = Arc<Mutex<VecDeque<Vec<u8>>>>;
 const OTHER_SENDER: u8 = 0xFF;
 
 /// The datagrams at one end of the network; `fails`: the next datagram cannot be sent.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct MemorySocket {
     incoming: Datagrams,
     outgoing: Datagrams,
     fails: Arc<Mutex<Option<ErrorKind>>>,
+    /// Number of datagrams that it has room for.
+    room: Arc<AtomicUsize>,
+    /// The marks of all datagrams.
+    marks: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Default for MemorySocket {
+    fn default() -> Self {
+        Self {
+            incoming: Arc::default(),
+            outgoing: Arc::default(),
+            fails: Arc::default(),
+            room: Arc::new(AtomicUsize::new(usize::MAX)),
+            marks: Arc::default(),
+        }
+    }
 }
 
 impl MemorySocket {
@@ -61,10 +83,14 @@ impl DatagramSocket for MemorySocket {
         Ok((datagram.len(), from))
     }
 
-    fn send(&self, datagram: &[u8], _to: SocketAddr) -> io::Result<()> {
+    fn send(&self, datagram: &[u8], _to: SocketAddr, mark: SendMark) -> io::Result<()> {
+        if self.room.load(Relaxed) <= self.outgoing.lock().unwrap().len() {
+            return Err(ErrorKind::WouldBlock.into());
+        }
         if let Some(error) = self.fails.lock().unwrap().take() {
             return Err(error.into());
         }
+        self.marks.lock().unwrap().push(mark.dscp);
         self.outgoing.lock().unwrap().push_back(datagram.to_vec());
         Ok(())
     }
@@ -87,6 +113,11 @@ impl SeededNumbers {
     }
 }
 
+/// The guard of a port of a gateway of its own.
+fn guard(rules: LoopRules) -> LoopGuard {
+    LoopGuard::new(&mut PortOpener::new(0, 0), "tunnel", rules)
+}
+
 fn receiver(
     socket: MemorySocket,
     play_out: Option<PlayOutRules>,
@@ -98,16 +129,24 @@ fn receiver(
         local_only: false,
         own: None,
     };
-    DatagramReceive::new(socket, reader, rules, play_out, reports)
+    DatagramReceive::new(
+        socket,
+        reader,
+        rules,
+        play_out,
+        reports,
+        guard(LoopRules::default()),
+    )
 }
 
 fn sender(
     socket: MemorySocket,
     rules: PackRules,
-    totals: SharedTotals,
+    totals: StreamRun,
 ) -> DatagramTransmit<MemorySocket> {
     let writer = AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 0, false);
-    DatagramTransmit::new(socket, PEER, Box::new(writer), rules, totals, 0)
+    let guard = guard(LoopRules::default());
+    DatagramTransmit::new(socket, PEER, Box::new(writer), rules, totals, guard, 0)
 }
 
 fn numbered(number: u64) -> Frame {
@@ -115,13 +154,13 @@ fn numbered(number: u64) -> Frame {
     Frame::classic(id, &number.to_be_bytes()).unwrap()
 }
 
-/// Reports each second, of a run with this number.
-fn reports(totals: SharedTotals, run: u64) -> PeerReports {
+/// Reports each second about a run.
+fn reports(run: StreamRun) -> PeerReports {
     let rules = ReportRules {
         stream: DEFAULT_STREAM,
         every: 1000 * MS,
     };
-    PeerReports::new(rules, PEER, totals, 0, run)
+    PeerReports::new(rules, PEER, run, 0)
 }
 
 const RULES: PlayOutRules = PlayOutRules {

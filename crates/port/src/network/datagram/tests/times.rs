@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn gaps_are_restored_from_port_to_port() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
-    let mut out = sender(near.clone(), PackRules::default(), SharedTotals::default());
+    let mut out = sender(near.clone(), PackRules::default(), StreamRun::default());
     let delay = Some(20 * MS);
     let mut into = receiver(far.clone(), Some(PlayOutRules { delay, ..RULES }), None);
     let mut numbers = SeededNumbers(3);
@@ -62,8 +62,9 @@ fn gaps_are_restored_from_port_to_port() {
 fn frames_without_stamps_do_not_wait() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
     let writer = AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 0, true);
-    let (rules, totals) = (PackRules::default(), SharedTotals::default());
-    let mut out = DatagramTransmit::new(near.clone(), PEER, Box::new(writer), rules, totals, 0);
+    let (rules, totals) = (PackRules::default(), StreamRun::default());
+    let (writer, guard) = (Box::new(writer), guard(LoopRules::default()));
+    let mut out = DatagramTransmit::new(near.clone(), PEER, writer, rules, totals, guard, 0);
     let mut into = receiver(far.clone(), Some(RULES), None);
     out.transmit(0, OutgoingFrame::new(numbered(1).view(), 0))
         .unwrap();
@@ -83,8 +84,9 @@ fn urgent_frames_do_not_wait() {
     let rules = PackRules {
         pack: 10 * MS,
         urgent: vec![IdRange::parse("010-01F").unwrap()],
+        ..PackRules::default()
     };
-    let mut out = sender(near.clone(), rules, SharedTotals::default());
+    let mut out = sender(near.clone(), rules, StreamRun::default());
     let mut offer = |number, now| {
         out.transmit(now, OutgoingFrame::new(numbered(number).view(), 0))
             .unwrap();
@@ -118,15 +120,15 @@ fn urgent_frames_do_not_wait() {
 #[test]
 fn reports_show_the_other_side() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
-    let totals = SharedTotals::default();
+    let totals = StreamRun::default();
     let mut out = sender(near.clone(), PackRules::default(), totals.clone());
-    let mut back = receiver(near.clone(), None, Some(reports(totals, 7)));
+    let mut back = receiver(near.clone(), None, Some(reports(totals)));
     let rules = ReportRules {
         stream: DEFAULT_STREAM,
         every: 300 * MS,
     };
     // The clock of the far side is five seconds ahead.
-    let ahead = PeerReports::new(rules, PEER, SharedTotals::default(), 5000 * MS, 8);
+    let ahead = PeerReports::new(rules, PEER, StreamRun::default(), 5000 * MS);
     let mut into = receiver(far.clone(), None, Some(ahead));
     assert_eq!(into.remarks(), [""; 0]);
     let mut under_way: BTreeMap<(Nanos, u64), (bool, Vec<u8>)> = BTreeMap::new();
@@ -179,10 +181,10 @@ fn reports_show_the_other_side() {
 #[test]
 fn a_report_that_comes_back_is_passed_over() {
     let (near, far) = (MemorySocket::default(), MemorySocket::default());
-    let totals = SharedTotals::default();
+    let totals = StreamRun::default();
     let mut out = sender(near.clone(), PackRules::default(), totals.clone());
-    let mut back = receiver(near.clone(), None, Some(reports(totals, 7)));
-    let own = reports(SharedTotals::default(), 8);
+    let mut back = receiver(near.clone(), None, Some(reports(totals)));
+    let own = reports(StreamRun::default());
     let mut into = receiver(far.clone(), None, Some(own));
     for step in 0..8_u64 {
         let now = step * 1000 * MS;

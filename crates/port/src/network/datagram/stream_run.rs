@@ -1,0 +1,81 @@
+//! A run of a stream: the numbers and the sums of its datagrams, which the ports of its buses share.
+
+#[cfg(feature = "ieee1722")]
+use crate::PortOpener;
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The sums of the datagrams that left.
+#[derive(Clone, Copy, Default)]
+pub(super) struct SentTotals {
+    pub(super) datagrams: u64,
+    pub(super) frames: u64,
+}
+
+struct RunParts {
+    /// A number that distinguishes this run from others.
+    run: u64,
+    numbers: Arc<AtomicU32>,
+    totals: Mutex<SentTotals>,
+}
+
+/// A run of a stream. Its numbers begin at 0.
+#[derive(Clone)]
+pub(crate) struct StreamRun(Arc<RunParts>);
+
+impl Default for StreamRun {
+    fn default() -> Self {
+        Self(Arc::new(RunParts {
+            run: RandomState::new().build_hasher().finish(),
+            numbers: Arc::default(),
+            totals: Mutex::default(),
+        }))
+    }
+}
+
+/// The streams that ports of a gateway send, by the address and the stream's ID.
+#[derive(Default)]
+struct StreamRuns(HashMap<(SocketAddr, u64), Weak<RunParts>>);
+
+impl StreamRun {
+    /// Returns the run of a stream: that of another port which sends the same one, or a new one.
+    #[cfg(feature = "ieee1722")]
+    pub(crate) fn of(opener: &mut PortOpener, address: SocketAddr, stream: u64) -> Self {
+        let known = &mut opener.shared(StreamRuns::default).0;
+        let place = known.entry((address, stream)).or_default();
+        place.upgrade().map_or_else(
+            || {
+                let run = Self::default();
+                *place = Arc::downgrade(&run.0);
+                run
+            },
+            Self,
+        )
+    }
+
+    /// Returns the number that distinguishes this run.
+    pub(super) fn run(&self) -> u64 {
+        self.0.run
+    }
+
+    /// Returns the numbers of its datagrams.
+    #[cfg(feature = "ieee1722")]
+    pub(crate) fn numbers(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.0.numbers)
+    }
+
+    /// Adds a datagram with this number of frames.
+    pub(super) fn add(&self, frames: u64) {
+        let mut totals = self.0.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.datagrams += 1;
+        totals.frames += frames;
+    }
+
+    /// Returns the sums.
+    pub(super) fn totals(&self) -> SentTotals {
+        *self.0.totals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
