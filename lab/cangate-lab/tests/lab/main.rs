@@ -28,6 +28,7 @@ mod exec;
 mod experiments;
 mod halves;
 mod hops;
+mod lockstep;
 mod long;
 mod mapped;
 mod modes;
