@@ -38,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     targets::log_packed::TARGET,
     targets::log_text::TARGET,
     targets::mapped_page::TARGET,
+    targets::machine_plan::TARGET,
     targets::matrix::TARGET,
     targets::monitor::TARGET,
     targets::protection::TARGET,

@@ -1,5 +1,5 @@
-//! Puts the sources of the kernel modules into the program, which builds them for the guest's
-//! kernel wherever it is installed.
+//! Puts the sources of the kernel modules and of QEMU's plugins into the program, which builds them
+//! wherever it is installed.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,10 +7,17 @@ use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
-    let sources = root.join("../../kmod").canonicalize()?;
+    let modules = ["bitcan", "canchar", "nesting", "shmcan", "vfcan"];
+    list(&root.join("../../kmod"), &modules, "kmod.rs")?;
+    list(&root, &["plugin"], "plugin.rs")
+}
+
+/// Writes a list of the files in these folders, with their names below `sources`, as Rust.
+fn list(sources: &Path, folders: &[&str], into: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let sources = sources.canonicalize()?;
     let mut files = Vec::new();
-    for module in ["bitcan", "canchar", "nesting", "shmcan", "vfcan"] {
-        let folder = sources.join(module);
+    for folder in folders {
+        let folder = sources.join(folder);
         println!("cargo:rerun-if-changed={}", folder.display());
         find(&folder, &mut files)?;
     }
@@ -25,12 +32,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         )?;
     }
     text.push_str("]\n");
-    let out = PathBuf::from(std::env::var("OUT_DIR")?).join("kmod.rs");
-    fs::write(out, text)?;
+    fs::write(PathBuf::from(std::env::var("OUT_DIR")?).join(into), text)?;
     Ok(())
 }
 
-/// The files that the kernel's build reads; the folders `host` and `test` are for others.
+/// The files that a build in a guest's tree reads; the folders `host` and `test` are for others.
 fn find(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -15,6 +15,7 @@ pub mod log_formats;
 pub mod log_packed;
 pub mod log_text;
 pub mod mapped_page;
+pub mod machine_plan;
 pub mod matrix;
 pub mod monitor;
 pub mod network;

@@ -131,6 +131,7 @@ fn spec(kernel: Kernel, cpu: Cpu, command: Vec<String>) -> GuestSpec {
         prepare: None,
         timeout: Duration::from_secs(900),
         trace_registers: false,
+        linked: None,
     }
 }
 

@@ -41,6 +41,7 @@ pub fn spec(experiment: &Experiment) -> GuestSpec {
         timeout: timeout(experiment),
         trace_registers: experiment.bench == BenchKind::Kvaser
             && experiment.gateway != GatewayChoice::None,
+        linked: None,
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * A QEMU plugin for guests in virtual time: accounts for executed instructions before the processor halts.
+ * A part of QEMU plugins for guests in virtual time: accounts for executed instructions before the processor halts.
  *
  * HLT (on ARM WFI) marks the processor as idle before QEMU has added the instructions of the current run to virtual time
  * (accel/tcg: the helper sets cpu->halted; icount_process_data() runs later). If QEMU's main loop looks in
@@ -8,41 +8,13 @@
  * the timer is late by these instructions. That depends on the host's load, so a guest that idles would not
  * repeat on a busy host. icount_update() before the HLT leaves nothing to account for.
  *
- * The plugin instruments no other instruction, and changes no time in runs that the race does not reach.
- *
- * The declarations are those of QEMU's include/plugins/qemu-plugin.h (interface version 7, QEMU 11.1), and of
- * two symbols that Debian's program exports: include/hw/core/cpu.h and include/exec/icount.h. There are no
- * headers and no C library, so that the compiler of a kernel's build tree is enough.
+ * No other instruction is instrumented, and no time changes in runs that the race does not reach.
  */
-typedef unsigned long word;
-
-#define EXPORT __attribute__((visibility("default")))
-
-struct tb;
-struct insn;
-
-/* qemu_plugin_info_t, as far as it is read. */
-struct info {
-	const char *target;
-};
-
-enum { NO_REGISTERS };
+#include "halt.h"
+#include "qemu.h"
 
 /* The longest instruction of an x86 processor. */
 #define LONGEST 15
-
-extern void qemu_plugin_register_vcpu_tb_trans_cb(word id, void (*translated)(struct tb *tb, void *data),
-						 void *data);
-extern word qemu_plugin_tb_n_insns(const struct tb *tb);
-extern struct insn *qemu_plugin_tb_get_insn(const struct tb *tb, word index);
-extern word qemu_plugin_insn_data(const struct insn *insn, void *bytes, word size);
-extern void qemu_plugin_register_vcpu_insn_exec_cb(struct insn *insn, void (*executed)(unsigned int vcpu, void *data),
-						   int registers, void *data);
-
-extern __thread void *current_cpu;
-extern void icount_update(void *cpu);
-
-EXPORT int qemu_plugin_version = 7;
 
 /* Runs before the instruction, in the thread of the processor. The instructions of a block are counted when it begins, so
  * the halting instruction, which ends its block, is accounted for, too. */
@@ -55,7 +27,7 @@ static void before_halt(unsigned int vcpu, void *data)
 
 /* Whether an instruction halts the processor: HLT and MWAIT of x86, WFI of A64 and T32. No instruction of the one
  * processor has the bytes and the length of another one's. */
-static int halts(const unsigned char *bytes, word length)
+static bool halts(const unsigned char *bytes, size_t length)
 {
 	switch (length) {
 	case 1:
@@ -67,14 +39,14 @@ static int halts(const unsigned char *bytes, word length)
 	case 4:
 		return bytes[0] == 0x7f && bytes[1] == 0x20 && bytes[2] == 0x03 && bytes[3] == 0xd5;
 	default:
-		return 0;
+		return false;
 	}
 }
 
 static void translated(struct tb *tb, void *data)
 {
 	unsigned char bytes[LONGEST];
-	word count = qemu_plugin_tb_n_insns(tb);
+	size_t count = qemu_plugin_tb_n_insns(tb);
 	struct insn *last;
 
 	(void)data;
@@ -83,14 +55,10 @@ static void translated(struct tb *tb, void *data)
 	/* A halting instruction ends its block. */
 	last = qemu_plugin_tb_get_insn(tb, count - 1);
 	if (halts(bytes, qemu_plugin_insn_data(last, bytes, sizeof(bytes))))
-		qemu_plugin_register_vcpu_insn_exec_cb(last, before_halt, NO_REGISTERS, 0);
+		qemu_plugin_register_vcpu_insn_exec_cb(last, before_halt, NO_REGISTERS, NULL);
 }
 
-EXPORT int qemu_plugin_install(word id, const struct info *info, int argc, char **argv)
+void account_before_halts(uint64_t id)
 {
-	(void)info;
-	(void)argc;
-	(void)argv;
-	qemu_plugin_register_vcpu_tb_trans_cb(id, translated, 0);
-	return 0;
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translated, NULL);
 }

@@ -25,7 +25,23 @@ pub(crate) const VM_CARDS: [(&str, u8); 2] = [("card0", 0x10), ("card1", 0x11)];
 /// The PCI slots of the Ethernet cards, and their names.
 pub(crate) const ETHERNET: [(&str, u8); 2] = [("eth0", 0x18), ("eth1", 0x19)];
 
-fn address(slot: u8) -> String {
+/// The first PCI slots of the cards on links between machines, and the number of cards of each kind
+/// that have room.
+const LINKED_CAN: u8 = 0x0a;
+const LINKED_ETHERNET: u8 = 0x1a;
+pub(crate) const LINKED_CARDS: u8 = 5;
+
+/// Returns the PCI slots of the CAN cards on links between machines, in order.
+pub(crate) fn linked_can_slots(count: u8) -> impl Iterator<Item = u8> {
+    (LINKED_CAN..).take(usize::from(count))
+}
+
+/// Returns the PCI slots of the Ethernet cards on links between machines, in order.
+pub(crate) fn linked_ethernet_slots(count: u8) -> impl Iterator<Item = u8> {
+    (LINKED_ETHERNET..).take(usize::from(count))
+}
+
+pub(crate) fn address(slot: u8) -> String {
     format!("0000:00:{slot:02x}.0")
 }
 
@@ -67,10 +83,12 @@ mod tests {
         let mut all: Vec<String> = card_addresses()
             .chain(ethernet_addresses())
             .map(|(_, address)| address)
+            .chain(linked_can_slots(LINKED_CARDS).map(address))
+            .chain(linked_ethernet_slots(LINKED_CARDS).map(address))
             .collect();
         all.sort();
         all.dedup();
-        assert_eq!(all.len(), 7);
+        assert_eq!(all.len(), 7 + 2 * usize::from(LINKED_CARDS));
         assert!(all.contains(&"0000:00:12.0".to_owned()));
     }
 }

@@ -9,7 +9,7 @@ use crate::kmod;
 use crate::machine::{BenchKind, GuestSpec};
 use crate::own::GuestPrograms;
 use crate::progress::ProgressReport;
-use crate::qemu;
+use crate::qemu::Plugin;
 use crate::trees::{self, BootableKernel, KernelTree};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -121,7 +121,17 @@ impl Lab {
         kernel: Kernel,
         progress: &dyn ProgressReport,
     ) -> Result<PathBuf, Error> {
-        qemu::halt::plugin(&self.cache, self.mirror.as_deref(), progress, kernel)
+        self.plugin(Plugin::Halt, kernel, progress)
+    }
+
+    /// Returns one of QEMU's plugins, built with this kernel's compiler.
+    pub(crate) fn plugin(
+        &self,
+        plugin: Plugin,
+        kernel: Kernel,
+        progress: &dyn ProgressReport,
+    ) -> Result<PathBuf, Error> {
+        plugin.made(&self.cache, self.mirror.as_deref(), progress, kernel)
     }
 
     pub(crate) fn qemu_arm(&self, progress: &dyn ProgressReport) -> Result<PackageTree, Error> {

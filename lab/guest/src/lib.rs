@@ -27,6 +27,8 @@ mod kernels;
 mod keyboard;
 mod kmod;
 mod lab;
+pub mod linked;
+pub mod lockstep;
 pub mod machine;
 mod outcome;
 mod own;

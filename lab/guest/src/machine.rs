@@ -1,6 +1,7 @@
 //! The description of a guest and of its job.
 
 use crate::kernels::Kernel;
+use crate::linked::LinkedMachine;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -179,6 +180,8 @@ pub struct GuestSpec {
     pub timeout: Duration,
     /// Whether accesses to the CAN cards' registers are recorded (kvaser bench).
     pub trace_registers: bool,
+    /// The machine's place among several in one virtual time, if it is one of them.
+    pub linked: Option<LinkedMachine>,
 }
 
 /// The job of a guest.

@@ -1,6 +1,7 @@
 //! The run of a guest, from its description to its results.
 
 use crate::agent::{BenchOrders, HostDelivery, REGISTERS};
+use crate::cache::RunFolder;
 use crate::error::Error;
 use crate::fetch::PackageTree;
 use crate::image;
@@ -8,14 +9,16 @@ use crate::keyboard::GuestKeyboard;
 use crate::lab::{Lab, versions};
 use crate::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
 use crate::outcome::{GuestFailure, GuestOutcome};
+use crate::own::GuestPrograms;
 use crate::progress::{OutputSink, ProgressReport};
 use crate::qemu::{self, ConsoleTrouble, ProcessEnd, QemuOptions, QemuProcess, pass_on};
 use crate::snapshot;
 use crate::spec::SpecError;
-use crate::trees::BootableKernel;
+use crate::trees::{BootableKernel, KernelTree};
 use crate::wire::WirePiece;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 impl Lab {
@@ -58,6 +61,75 @@ impl Lab {
         sink: &mut dyn OutputSink,
         begin: Option<&mut dyn FnMut(GuestKeyboard)>,
     ) -> Result<GuestOutcome, Error> {
+        let parts = self.parts(spec, progress)?;
+        // Only in virtual time, a guest does not notice that it was stopped. An image with files of
+        // the caller's is rarely booted twice.
+        let saved = matches!(spec.time, TimeMode::Virtual { .. })
+            && spec.files.is_empty()
+            && spec.virtio.is_empty()
+            && spec.shm.is_empty();
+        let input = begin.is_some().then(|| parts.folder.path("input"));
+        let mut options = QemuOptions {
+            input: input.as_deref(),
+            virtio: &spec.virtio,
+            shm: &spec.shm,
+            ..parts.options(spec, saved)
+        };
+        let state = if saved {
+            self.saved(&parts, &options, spec, progress)?
+        } else {
+            None
+        };
+        options.restore = state.as_deref();
+        if state.is_none() {
+            options.words = words(spec, false);
+        }
+        deliver(&parts.job, &HostDelivery::Job(spec.job.clone()))?;
+        // Set only now, because the saved machine is the same with and without a trace.
+        let trace = parts.folder.path("trace");
+        options.trace = spec.trace_registers.then_some(trace.as_path());
+        let mut outcome = parts.outcome(self.programs()?)?;
+        progress.job(&format!("guest with kernel {}", spec.kernel));
+        let keyboard = input.as_deref().map(GuestKeyboard::new).transpose()?;
+        let mut keyboard = keyboard.zip(begin);
+        let mut process = QemuProcess::start(&parts.qemu, &options, &parts.folder.path("qemu"))?;
+        if let Some(file) = &state
+            && let Err(source) = process.resume(file)
+        {
+            let message = process.complaints();
+            outcome.failure = Some(GuestFailure::NotResumed { source, message });
+            return Ok(outcome);
+        }
+        let mut bases = Vec::new();
+        let end = follow(
+            &mut process,
+            spec,
+            &[&self.stopped],
+            sink,
+            &mut outcome,
+            &mut bases,
+            &mut || {
+                if let Some((keyboard, begin)) = keyboard.take() {
+                    begin(keyboard);
+                }
+            },
+        )?;
+        outcome.console = qemu::end_of(&parts.console);
+        judge(&mut outcome, end, spec, process.complaints());
+        // QEMU has ended, and its record is complete.
+        drop(process);
+        if options.trace.is_some() {
+            outcome.accesses = qemu::accesses(&trace, &bases)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Makes the parts of a guest that are missing.
+    pub(crate) fn parts(
+        &self,
+        spec: &GuestSpec,
+        progress: &dyn ProgressReport,
+    ) -> Result<GuestParts, Error> {
         let kernel = spec.kernel;
         spec.check()?;
         let own = self.programs()?;
@@ -91,107 +163,34 @@ impl Lab {
         let size = fs::metadata(&image).map_err(Error::file("read", &image))?;
         spec.check_memory(size.len())?;
         let folder = self.cache.run_folder()?;
-        let job = folder.path("job");
-
-        // Only in virtual time, a guest does not notice that it was stopped. An image with files of
-        // the caller's is rarely booted twice.
-        let saved = matches!(spec.time, TimeMode::Virtual { .. })
-            && spec.files.is_empty()
-            && spec.virtio.is_empty()
-            && spec.shm.is_empty();
-        let (console, output) = (folder.path("console"), folder.path("output"));
-        let input = begin.is_some().then(|| folder.path("input"));
-        // The agent's words, and those for the kernel.
-        let words = |pause| {
-            [
-                BenchOrders::from_spec(spec, pause).words(),
-                spec.boot.clone(),
-            ]
-            .concat()
-        };
-        let mut options = QemuOptions {
-            kernel: &booted,
-            image: &image,
-            console: &console,
-            output: &output,
-            input: input.as_deref(),
-            job: &job,
-            bench: spec.bench,
-            ethernet: spec.ethernet,
-            time: spec.time,
-            memory: spec.memory,
-            trace: None,
-            halt: halt.as_deref(),
-            virtio: &spec.virtio,
-            shm: &spec.shm,
-            restore: None,
-            words: words(saved),
-        };
-        let state = if saved {
-            self.saved(&qemu, &options, &hash, spec, progress)?
-        } else {
-            None
-        };
-        options.restore = state.as_deref();
-        if state.is_none() {
-            options.words = words(false);
-        }
-        deliver(&job, &HostDelivery::Job(spec.job.clone()))?;
-        // Set only now, because the saved machine is the same with and without a trace.
-        let trace = folder.path("trace");
-        options.trace = spec.trace_registers.then_some(trace.as_path());
-        let mut outcome = GuestOutcome {
-            versions: versions(own, &qemu, &guest, &tree)?,
-            ..GuestOutcome::default()
-        };
-        progress.job(&format!("guest with kernel {kernel}"));
-        let keyboard = input.as_deref().map(GuestKeyboard::new).transpose()?;
-        let mut keyboard = keyboard.zip(begin);
-        let mut process = QemuProcess::start(&qemu, &options, &folder.path("qemu"))?;
-        if let Some(file) = &state
-            && let Err(source) = process.resume(file)
-        {
-            let message = process.complaints();
-            outcome.failure = Some(GuestFailure::NotResumed { source, message });
-            return Ok(outcome);
-        }
-        let mut bases = Vec::new();
-        let end = self.follow(
-            &mut process,
-            spec,
-            sink,
-            &mut outcome,
-            &mut bases,
-            &mut || {
-                if let Some((keyboard, begin)) = keyboard.take() {
-                    begin(keyboard);
-                }
-            },
-        )?;
-        outcome.console = qemu::end_of(&console);
-        judge(&mut outcome, end, spec, process.complaints());
-        // QEMU has ended, and its record is complete.
-        drop(process);
-        if options.trace.is_some() {
-            outcome.accesses = qemu::accesses(&trace, &bases)?;
-        }
-        Ok(outcome)
+        Ok(GuestParts {
+            console: folder.path("console"),
+            output: folder.path("output"),
+            job: folder.path("job"),
+            folder,
+            qemu,
+            guest,
+            tree,
+            booted,
+            image,
+            hash,
+            halt,
+        })
     }
 
     /// Returns the saved guest from which a job can start: the one that has booted, or, for a job
     /// with a preparation, one that is prepared too.
-    fn saved(
+    pub(crate) fn saved(
         &self,
-        qemu: &PackageTree,
+        parts: &GuestParts,
         options: &QemuOptions<'_>,
-        image_hash: &str,
         spec: &GuestSpec,
         progress: &dyn ProgressReport,
     ) -> Result<Option<PathBuf>, Error> {
         let what = "booting and saving the guest that others start from";
         deliver(options.job, &HostDelivery::Job(spec.job.clone()))?;
-        let Some(booted) =
-            snapshot::state(&self.cache, qemu, options, &[image_hash], what, progress)?
+        let (qemu, from) = (&parts.qemu, [parts.hash.as_str()]);
+        let Some(booted) = snapshot::state(&self.cache, qemu, options, &from, what, progress)?
         else {
             return Ok(None);
         };
@@ -212,58 +211,118 @@ impl Lab {
         // If preparing fails here, it will also fail for the job, which can report the reason.
         Ok(Some(prepared.map_or(booted.file, |saved| saved.file)))
     }
+}
 
-    /// Reads the output of the guest.
-    fn follow(
-        &self,
-        process: &mut QemuProcess,
-        spec: &GuestSpec,
-        sink: &mut dyn OutputSink,
-        outcome: &mut GuestOutcome,
-        bases: &mut Vec<u64>,
-        listening: &mut dyn FnMut(),
-    ) -> Result<ProcessEnd, Error> {
-        let deadline = Instant::now()
-            .checked_add(spec.timeout)
-            .ok_or(SpecError::Timeout(spec.timeout))?;
-        process.follow(deadline, &self.stopped, |piece| {
-            match pass_on(piece, sink) {
-                Some(WirePiece::Ready(text)) => {
-                    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
-                        if name.starts_with(REGISTERS) {
-                            let digits = value.trim_start_matches("0x");
-                            bases.extend(u64::from_str_radix(digits, 16));
-                            continue;
-                        }
-                        outcome.versions.push((name.to_owned(), value.to_owned()));
-                    }
-                }
-                Some(WirePiece::File(name)) => outcome.outputs.push((name, Vec::new())),
-                Some(WirePiece::Part(bytes)) => {
-                    if let Some((_, file)) = outcome.outputs.last_mut() {
-                        file.extend_from_slice(&bytes);
-                    }
-                }
-                Some(WirePiece::Status(status)) => outcome.status = Some(status),
-                Some(WirePiece::Failed(message)) => {
-                    outcome.failure = Some(GuestFailure::Guest { message });
-                }
-                Some(WirePiece::Listening) => listening(),
-                Some(WirePiece::Stdout(_) | WirePiece::Stderr(_)) | None => {}
-            }
+/// The parts of a guest that are made, and the files of its run.
+#[derive(Debug)]
+pub(crate) struct GuestParts {
+    pub(crate) qemu: PackageTree,
+    guest: PackageTree,
+    tree: KernelTree,
+    booted: PathBuf,
+    image: PathBuf,
+    hash: String,
+    halt: Option<PathBuf>,
+    pub(crate) folder: RunFolder,
+    pub(crate) console: PathBuf,
+    output: PathBuf,
+    pub(crate) job: PathBuf,
+}
+
+impl GuestParts {
+    /// Returns the options with which the guest boots; `pause`: to be saved then.
+    pub(crate) fn options(&self, spec: &GuestSpec, pause: bool) -> QemuOptions<'_> {
+        let linked = spec.linked.as_ref();
+        QemuOptions {
+            kernel: &self.booted,
+            image: &self.image,
+            console: &self.console,
+            output: &self.output,
+            input: None,
+            job: &self.job,
+            bench: spec.bench,
+            ethernet: spec.ethernet,
+            time: spec.time,
+            memory: spec.memory,
+            trace: None,
+            halt: self.halt.as_deref(),
+            linked: linked.map_or((0, 0), |it| (it.can_cards(), it.ethernet_cards())),
+            lockstep: None,
+            virtio: &[],
+            shm: &[],
+            restore: None,
+            words: words(spec, pause),
+        }
+    }
+
+    /// Returns an outcome that has the versions only.
+    pub(crate) fn outcome(&self, own: &GuestPrograms) -> Result<GuestOutcome, Error> {
+        Ok(GuestOutcome {
+            versions: versions(own, &self.qemu, &self.guest, &self.tree)?,
+            ..GuestOutcome::default()
         })
     }
 }
 
+/// Returns the agent's words on the kernel's command line, and those for the kernel.
+fn words(spec: &GuestSpec, pause: bool) -> Vec<String> {
+    let orders = BenchOrders::from_spec(spec, pause);
+    [orders.words(), spec.boot.clone()].concat()
+}
+
+/// Reads the output of a guest, until its end or until one of the flags is set.
+pub(crate) fn follow(
+    process: &mut QemuProcess,
+    spec: &GuestSpec,
+    stop: &[&AtomicBool],
+    sink: &mut dyn OutputSink,
+    outcome: &mut GuestOutcome,
+    bases: &mut Vec<u64>,
+    listening: &mut dyn FnMut(),
+) -> Result<ProcessEnd, Error> {
+    let deadline = Instant::now()
+        .checked_add(spec.timeout)
+        .ok_or(SpecError::Timeout(spec.timeout))?;
+    process.follow(deadline, stop, |piece| match pass_on(piece, sink) {
+        Some(WirePiece::Ready(text)) => {
+            for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+                if name.starts_with(REGISTERS) {
+                    let digits = value.trim_start_matches("0x");
+                    bases.extend(u64::from_str_radix(digits, 16));
+                    continue;
+                }
+                outcome.versions.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        Some(WirePiece::File(name)) => outcome.outputs.push((name, Vec::new())),
+        Some(WirePiece::Part(bytes)) => {
+            if let Some((_, file)) = outcome.outputs.last_mut() {
+                file.extend_from_slice(&bytes);
+            }
+        }
+        Some(WirePiece::Status(status)) => outcome.status = Some(status),
+        Some(WirePiece::Failed(message)) => {
+            outcome.failure = Some(GuestFailure::Guest { message });
+        }
+        Some(WirePiece::Listening) => listening(),
+        Some(WirePiece::Stdout(_) | WirePiece::Stderr(_)) | None => {}
+    })
+}
+
 /// Leaves a delivery for the agent.
-fn deliver(path: &Path, delivery: &HostDelivery) -> Result<(), Error> {
+pub(crate) fn deliver(path: &Path, delivery: &HostDelivery) -> Result<(), Error> {
     let text = serde_json::to_vec(delivery).map_err(Error::Job)?;
     fs::write(path, text).map_err(Error::file("write", path))
 }
 
 /// Finds the reason for a failure, if there is one: the agent's message, else trouble that the
 /// console shows, else QEMU's exit status.
-fn judge(outcome: &mut GuestOutcome, end: ProcessEnd, spec: &GuestSpec, complaints: String) {
+pub(crate) fn judge(
+    outcome: &mut GuestOutcome,
+    end: ProcessEnd,
+    spec: &GuestSpec,
+    complaints: String,
+) {
     if outcome.failure.is_some() {
         return;
     }

@@ -190,6 +190,31 @@ pub(crate) struct Shell {
 }
 
 #[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  Two machines, an Ethernet link, and what they print
+      cangate lab machines examples/machines/two.toml
+  Three machines on a CAN bus; its log, and who asked for each frame and when
+      cangate lab machines examples/machines/bus.toml --log logs
+
+The exit status is that of the first machine, in the order of the plan, whose command does not end with 0.
+docs/lockstep.md describes plans, and what is exact.")]
+pub(crate) struct Machines {
+    #[command(flatten)]
+    pub(crate) locations: Locations,
+    /// The plan: machines with their commands, and links.
+    #[arg(value_name = "PLAN.toml")]
+    pub(crate) plan: PathBuf,
+    /// Write into this folder what happened on each link (LINK.log, as candump's, or LINK.pcap; and
+    /// LINK.csv), and the output of each machine (MACHINE.out, MACHINE.err).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) log: Option<PathBuf>,
+    /// Stop the machines after this many seconds of real time.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    pub(crate) timeout: u64,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) locations: Locations,

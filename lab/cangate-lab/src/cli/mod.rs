@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Exec(lab::Exec),
     /// Start a root shell in a guest with CAN interfaces, in real time.
     Shell(lab::Shell),
+    /// Run several machines, joined by CAN buses and Ethernet, in one virtual time.
+    Machines(lab::Machines),
     /// Run one experiment and print its latencies.
     Measure(Box<experiment::Measure>),
     /// Search for the highest frame rate at which a gateway loses no frame.

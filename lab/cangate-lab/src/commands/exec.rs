@@ -71,6 +71,7 @@ pub(super) fn guest(options: &GuestOptions) -> Result<GuestSpec, Failure> {
         prepare: None,
         timeout: Duration::MAX,
         trace_registers: false,
+        linked: None,
     })
 }
 

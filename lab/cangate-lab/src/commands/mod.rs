@@ -9,6 +9,7 @@ mod guests;
 mod image;
 mod inner;
 mod list;
+mod machines;
 mod measure;
 mod monitor;
 mod overview;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Setup(args) => setup::run(&args),
         Command::Exec(args) => exec::run(&args),
         Command::Shell(args) => shell::run(&args),
+        Command::Machines(args) => machines::run(&args, color),
         Command::Measure(args) => measure::run(&args),
         Command::Rate(args) => rate::run(&args),
         Command::Run(args) => run::run(&args, color),

@@ -223,3 +223,26 @@ fn claims_with_machines_and_searches_can_be_left_out() {
     );
     assert!(text.contains("leave out --without-machines"), "{text}");
 }
+
+#[test]
+fn a_plan_that_cannot_run_in_step_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.toml");
+    let with = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        refused(&["lab", "machines", path.to_str().unwrap()], 2)
+    };
+    let two = "[machines.a]\ncommand = \"true\"\n[machines.b]\ncommand = \"true\"\n";
+    let text = with(&format!(
+        "interval = \"100us\"\n{two}[links.body]\nkind = \"can\"\nbitrate = \"500k\"\n"
+    ));
+    assert!(text.contains("plan.toml:1:1"), "{text}");
+    assert!(
+        text.contains(
+            "an interval of 100000 ns is too long: on link body, a message takes only 87999 ns"
+        ),
+        "{text}"
+    );
+    let text = with(&format!("{two}[links.body]\nkind = \"cna\"\n"));
+    assert!(text.contains("did you mean `can`?"), "{text}");
+}

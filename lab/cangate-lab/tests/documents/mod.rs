@@ -189,6 +189,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ),
     ("cangate lab rate", Not(LONG)),
     ("cangate lab run", Not(LONG)),
+    ("cangate lab machines", Lab(600)),
     ("cangate lab list", Here),
     ("cangate lab reproduce", Not(LONG)),
     ("cangate lab reproduce --claims list", Here),

@@ -29,6 +29,7 @@ mod experiments;
 mod halves;
 mod hops;
 mod link_settings;
+mod lockstep;
 mod long;
 mod mapped;
 mod modes;

@@ -43,6 +43,9 @@ pub(super) fn up(orders: &BenchOrders) -> Result<(), AgentError> {
     if orders.ethernet {
         ethernet()?;
     }
+    if let Some((can, ethernet)) = orders.linked {
+        super::linked::load(can, ethernet)?;
+    }
     let virtio = "/lab/modules/virtio_can.ko";
     if Path::new(virtio).exists() {
         modprobe(&["can-raw", "can-dev"])?;
@@ -57,7 +60,7 @@ pub(super) fn up(orders: &BenchOrders) -> Result<(), AgentError> {
     Ok(())
 }
 
-fn ip(words: &str) -> Result<(), AgentError> {
+pub(super) fn ip(words: &str) -> Result<(), AgentError> {
     let mut line = vec!["ip"];
     line.extend(words.split(' '));
     program::output(None, &line)?;

@@ -2,6 +2,7 @@
 
 use super::error::AgentError;
 use super::system::modprobe;
+use crate::linked::LinkedMachine;
 use crate::machine::GuestJob;
 use crate::program;
 use std::fs;
@@ -16,6 +17,8 @@ const JOB: &str = "/sys/firmware/qemu_fw_cfg/by_name/opt/cangate/job/raw";
 pub(crate) enum HostDelivery {
     /// Do this job.
     Job(GuestJob),
+    /// Set the machine up as one of several, and do this job at the common start.
+    Linked(LinkedMachine, GuestJob),
     /// Prepare the guest for this task and others like it ([`crate::machine::GuestSpec::prepare`]),
     /// stop the machine to be saved, and go on with the delivery that is there then.
     Prepare {

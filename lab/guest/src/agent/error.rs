@@ -3,6 +3,7 @@
 use crate::program::ProgramError;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The reason why the agent could not do its work. Inside a guest, its text is sent to the host.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +66,20 @@ pub enum AgentError {
     /// The Ethernet cards are not there.
     #[error("two Ethernet cards are required")]
     Ethernet,
+    /// A machine of several has more interfaces than cards.
+    #[error("the machine has fewer cards than links")]
+    NoCard,
+    /// A machine of several was not set up in time.
+    #[error(
+        "the machine was set up {} ms after the beginning; all machines start their commands after {} ms",
+        late.as_millis(), start.as_millis()
+    )]
+    LateStart {
+        /// The time after the beginning, in the machine's time.
+        late: Duration,
+        /// The common start.
+        start: Duration,
+    },
     /// The machine could not be stopped to be saved.
     #[error("the machine cannot be stopped")]
     Pause(#[source] io::Error),

@@ -10,6 +10,7 @@ mod delivery;
 mod error;
 mod exec;
 mod inner;
+mod linked;
 mod orders;
 mod outputs;
 mod pause;
@@ -26,6 +27,7 @@ use crate::machine::{BenchKind, GuestJob};
 use crate::wire::WirePiece;
 use crate::with_causes;
 use std::fs;
+use std::time::Instant;
 
 /// The prefix of the lines with the addresses of the cards' registers.
 pub(crate) const REGISTERS: &str = "registers-";
@@ -107,8 +109,13 @@ fn job<T: AgentTasks>(
     if orders.pause {
         pause::pause()?;
     }
+    let begin = Instant::now();
     ready(orders, outputs)?;
     let mut delivery = HostDelivery::read()?;
+    if let HostDelivery::Linked(machine, job) = delivery {
+        linked::up(&machine, begin)?;
+        delivery = HostDelivery::Job(job);
+    }
     let mut prepared = None;
     if let HostDelivery::Prepare { task } = &delivery {
         prepared = Some(tasks.prepare(task).map_err(task_error)?);
@@ -118,7 +125,7 @@ fn job<T: AgentTasks>(
         delivery = HostDelivery::read()?;
     }
     match delivery {
-        HostDelivery::Prepare { .. } => Err(AgentError::PreparedTwice),
+        HostDelivery::Prepare { .. } | HostDelivery::Linked(..) => Err(AgentError::PreparedTwice),
         HostDelivery::Job(GuestJob::Exec { command }) => exec::run(&command, outputs),
         HostDelivery::Job(GuestJob::Shell { terminal }) => shell::run(terminal, outputs),
         HostDelivery::Job(GuestJob::Task { task }) => tasks

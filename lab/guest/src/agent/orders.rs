@@ -15,6 +15,8 @@ pub(crate) struct BenchOrders {
     /// The data bit rate, bit/s.
     pub(crate) data_bitrate: Option<u32>,
     pub(crate) ethernet: bool,
+    /// The numbers of CAN and Ethernet cards on links between machines, for such a machine.
+    pub(crate) linked: Option<(u8, u8)>,
     /// Whether to stop the machine when the bench is up, so that the host can save it.
     pub(crate) pause: bool,
 }
@@ -28,6 +30,10 @@ impl BenchOrders {
             bitrate: spec.bitrate,
             data_bitrate: spec.data_bitrate,
             ethernet: spec.ethernet,
+            linked: spec
+                .linked
+                .as_ref()
+                .map(|linked| (linked.can_cards(), linked.ethernet_cards())),
             pause,
         }
     }
@@ -50,6 +56,9 @@ impl BenchOrders {
         }
         if self.ethernet {
             all.push("cangate.ethernet=1".to_owned());
+        }
+        if let Some((can, ethernet)) = self.linked {
+            all.push(format!("cangate.linked={can}:{ethernet}"));
         }
         if self.pause {
             all.push("cangate.pause=1".to_owned());
@@ -79,6 +88,10 @@ impl BenchOrders {
         };
         let number = |name, text: &str| text.parse().map_err(|_| wrong(name, text));
         let (bench, controller) = (need("bench")?, need("controller")?);
+        let cards = |text: &str| {
+            let (can, ethernet) = text.split_once(':')?;
+            Some((can.parse().ok()?, ethernet.parse().ok()?))
+        };
         let is = |c: &BitcanController| c.name() == controller;
         Ok(Self {
             bench: bench.parse().map_err(|_| wrong("bench", bench))?,
@@ -91,6 +104,9 @@ impl BenchOrders {
                 .map(|text| number("dbitrate", text))
                 .transpose()?,
             ethernet: word("ethernet").is_some(),
+            linked: word("linked")
+                .map(|text| cards(text).ok_or_else(|| wrong("linked", text)))
+                .transpose()?,
             pause: word("pause").is_some(),
         })
     }
@@ -110,6 +126,7 @@ mod tests {
                     bitrate: 500_000,
                     data_bitrate,
                     ethernet,
+                    linked: ethernet.then_some((2, 1)),
                     pause: ethernet,
                 };
                 let line = format!("console=ttyS0 {} -- lab agent\n", orders.words().join(" "));

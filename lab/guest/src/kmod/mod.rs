@@ -4,7 +4,7 @@
 
 mod left_out;
 mod ours;
-mod sources;
+pub(crate) mod sources;
 
 pub(crate) use left_out::{ctucanfd, virtio_can};
 pub use ours::Module;

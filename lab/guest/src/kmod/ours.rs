@@ -82,7 +82,7 @@ impl Module {
         let made = cache.stage(&name, progress, |part| {
             let tree = compiler(cache, mirror, progress, kernel)?;
             progress.stage(&format!("building kmod/{folder} for kernel {kernel}"));
-            sources::write(part, self.sources())?;
+            sources::write(part, self.sources().map(|(name, bytes)| (*name, *bytes)))?;
             build(
                 &tree,
                 (part, folder),

@@ -6,12 +6,12 @@ use std::path::Path;
 
 /// The sources, by their names below `kmod`: `bitcan` compiles the core of `canchar` into itself,
 /// and includes the registers of `vfcan`.
-pub(super) const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/kmod.rs"));
+pub(crate) const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/kmod.rs"));
 
 /// Writes some of them below a folder.
-pub(super) fn write<'a>(
+pub(crate) fn write<'a>(
     into: &Path,
-    some: impl Iterator<Item = &'a (&'static str, &'static [u8])>,
+    some: impl Iterator<Item = (&'a str, &'a [u8])>,
 ) -> Result<(), Error> {
     for (name, bytes) in some {
         let path = into.join(name);

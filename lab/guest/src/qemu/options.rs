@@ -1,7 +1,9 @@
 //! QEMU's command line.
 
 use super::trace;
-use crate::devices::{CARDS, CTU_CARDS, ETHERNET, VM_CARDS};
+use crate::devices::{
+    CARDS, CTU_CARDS, ETHERNET, VM_CARDS, linked_can_slots, linked_ethernet_slots,
+};
 use crate::fetch::PackageTree;
 use crate::machine::{BenchKind, TimeMode};
 use std::ffi::OsString;
@@ -32,6 +34,10 @@ pub(crate) struct QemuOptions<'a> {
     pub(crate) shm: &'a [PathBuf],
     /// The plugin for halts, for a machine in virtual time.
     pub(crate) halt: Option<&'a Path>,
+    /// The numbers of CAN and Ethernet cards on links between machines.
+    pub(crate) linked: (u8, u8),
+    /// In place of the plugin for halts: the plugin for several machines, with its arguments.
+    pub(crate) lockstep: Option<&'a str>,
     /// The state to restore, if the machine should not boot.
     pub(crate) restore: Option<&'a Path>,
     /// The agent's orders and further parameters on the kernel's command line: words without
@@ -43,6 +49,10 @@ pub(crate) struct QemuOptions<'a> {
 const SERIAL: &str = "virtio-serial-pci,addr=0x8,max_ports=2,ioeventfd=off";
 /// The same with an additional port into the guest.
 const SERIAL_WITH_INPUT: &str = "virtio-serial-pci,addr=0x8,max_ports=3,ioeventfd=off";
+
+/// The number of a machine's first link of each kind. It is that of its CAN bus or hub; the benches
+/// have buses b0 and b1, and hub 1.
+pub(crate) const FIRST_LINK: u8 = 2;
 
 /// The prefix of the path of a socket on which QEMU itself listens.
 const LISTEN: &str = "listen:";
@@ -85,7 +95,9 @@ impl QemuOptions<'_> {
                 add(&["-icount", &format!("shift={shift},sleep=off")]);
                 // The clock chip counts virtual time too: otherwise each run would differ.
                 add(&["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"]);
-                if let Some(plugin) = self.halt {
+                if let Some(plugin) = self.lockstep {
+                    add(&["-plugin", plugin]);
+                } else if let Some(plugin) = self.halt {
                     add(&["-plugin", &quoted(plugin)]);
                 }
             }
@@ -196,6 +208,16 @@ impl QemuOptions<'_> {
                 ]);
             }
         }
+        let (can, ethernet) = self.linked;
+        for (place, slot) in (FIRST_LINK..).zip(linked_can_slots(can)) {
+            let card = format!("kvaser_pci,canbus=b{place},addr={slot:#x}");
+            add(&["-object", &format!("can-bus,id=b{place}"), "-device", &card]);
+        }
+        for (place, slot) in (FIRST_LINK..).zip(linked_ethernet_slots(ethernet)) {
+            let card = format!("e1000,netdev=link{place},addr={slot:#x},romfile=");
+            let port = format!("hubport,hubid={place},id=link{place}");
+            add(&["-netdev", &port, "-device", &card]);
+        }
         if let Some(file) = self.trace {
             add(&["-D", &file.to_string_lossy()]);
             for event in trace::EVENTS {
@@ -262,6 +284,8 @@ mod tests {
             restore: None,
             trace: None,
             halt: Some(Path::new("/p/halt.so")),
+            linked: (1, 2),
+            lockstep: None,
             words: vec!["cangate.bench=kvaser".to_owned()],
         }
         .arguments(&PackageTree::new("/t".into()))
@@ -285,7 +309,9 @@ mod tests {
         ] {
             assert!(all.contains(part), "{part} in {all}");
         }
-        assert_eq!(all.matches("kvaser_pci").count(), 5);
+        assert_eq!(all.matches("kvaser_pci").count(), 5 + 1);
+        assert!(all.contains("can-bus,id=b2 -device kvaser_pci,canbus=b2,addr=0xa"));
+        assert!(all.contains("hubport,hubid=3,id=link3 -device e1000,netdev=link3,addr=0x1b"));
         let all_ctu = arguments(BenchKind::Ctucan, false, TimeMode::Virtual { shift: 2 }).join(" ");
         assert_eq!(all_ctu.matches("ctucan_pci").count(), 3);
         assert_eq!(all_ctu.matches("can-bus").count(), 2);
@@ -313,8 +339,8 @@ mod tests {
                     .contains("no_timer_check")
             );
             let all = arguments(BenchKind::Vcan, true, time).join(" ");
-            assert!(!all.contains("icount") && !all.contains("kvaser_pci"));
-            assert_eq!(all.matches("hubport").count(), 2);
+            assert!(!all.contains("icount") && !all.contains("canbus=b0"));
+            assert_eq!(all.matches("hubport").count(), 2 + 2);
         }
     }
 }

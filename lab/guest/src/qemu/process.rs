@@ -202,6 +202,19 @@ impl QemuProcess {
     ///
     /// There is no time limit, unless QEMU does nothing for [`STALL_TIMEOUT`].
     pub(crate) fn resume(&mut self, file: &Path) -> Result<(), MonitorError> {
+        self.restore(file)?;
+        self.go_on()
+    }
+
+    /// Continues a machine that is restored.
+    pub(crate) fn go_on(&mut self) -> Result<(), MonitorError> {
+        let deadline = Instant::now() + STALL_TIMEOUT;
+        let monitor = self.monitor(deadline)?;
+        monitor.command("cont", &json!({}), deadline).map(|_| ())
+    }
+
+    /// Restores a saved machine, which then does not run yet.
+    pub(crate) fn restore(&mut self, file: &Path) -> Result<(), MonitorError> {
         let process = self.child.id();
         let deadline = Instant::now() + STALL_TIMEOUT;
         let monitor = self.monitor(deadline)?;
@@ -225,8 +238,7 @@ impl QemuProcess {
                 return Err(MonitorError::Timeout);
             }
         }
-        let deadline = Instant::now() + STALL_TIMEOUT;
-        monitor.command("cont", &json!({}), deadline).map(|_| ())
+        Ok(())
     }
 
     /// Returns the error messages of QEMU itself.
@@ -239,7 +251,7 @@ impl QemuProcess {
     pub(crate) fn follow(
         &mut self,
         deadline: Instant,
-        stop: &AtomicBool,
+        stop: &[&AtomicBool],
         mut piece: impl FnMut(WirePiece),
     ) -> Result<ProcessEnd, Error> {
         let mut file = File::open(&self.output).map_err(Error::file("read", &self.output))?;
@@ -273,7 +285,7 @@ impl QemuProcess {
             if let Some(status) = ended {
                 return Ok(ProcessEnd::Off(status));
             }
-            if stop.load(Ordering::SeqCst) {
+            if stop.iter().any(|flag| flag.load(Ordering::SeqCst)) {
                 return Ok(ProcessEnd::Stopped);
             }
             if Instant::now() >= deadline {

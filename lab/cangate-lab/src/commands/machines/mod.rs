@@ -1,0 +1,67 @@
+//! `cangate lab machines`.
+
+mod lines;
+mod logs;
+mod summary;
+
+use super::setup::{SetupStages, lab_failure, open};
+use crate::cli::lab::Machines;
+use console::Failure;
+use console::input::read_source;
+use console::output;
+use experiment::lockstep;
+use guest::lockstep::{LockstepError, LockstepOutcome, LockstepPlan};
+use lines::MachineLines;
+use std::path::Path;
+use std::time::Duration;
+
+/// Runs the machines of a plan.
+pub(crate) fn run(args: &Machines, color: bool) -> Result<(), Failure> {
+    let plan = read(args, color)?;
+    if let Some(folder) = &args.log {
+        output::folder(folder)?;
+    }
+    let lab = open(&args.locations)?;
+    let stages = SetupStages::new();
+    let lines = MachineLines::new(&plan, args.log.as_deref(), &stages)?;
+    let outcome = lab.run_lockstep(&plan, &stages, &lines);
+    stages.finish();
+    lines.finish()?;
+    let outcome = outcome.map_err(failure)?;
+    if let Some(folder) = &args.log {
+        logs::write(&plan, &outcome, folder)?;
+    }
+    summary::print(&plan, &outcome)?;
+    status(&plan, &outcome)
+}
+
+fn read(args: &Machines, color: bool) -> Result<LockstepPlan, Failure> {
+    let source = read_source(&args.plan)?;
+    let folder = args.plan.parent().unwrap_or(Path::new(""));
+    let mut plan = lockstep::read(&source, folder)
+        .map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))?;
+    for machine in &mut plan.machines {
+        machine.guest.timeout = Duration::from_secs(args.timeout);
+    }
+    Ok(plan)
+}
+
+fn failure(error: LockstepError) -> Failure {
+    match error {
+        LockstepError::Lab(error) => lab_failure(error),
+        LockstepError::Plan(error) => Failure::input(error),
+        error => Failure::run(error),
+    }
+}
+
+/// Ends with the first exit status that is not 0.
+fn status(plan: &LockstepPlan, outcome: &LockstepOutcome) -> Result<(), Failure> {
+    for (machine, outcome) in plan.machines.iter().zip(&outcome.machines) {
+        if let Some(status) = outcome.guest.status.filter(|status| *status != 0)
+            && !machine.background
+        {
+            return Err(Failure::Status(u8::try_from(status).unwrap_or(255)));
+        }
+    }
+    Ok(())
+}

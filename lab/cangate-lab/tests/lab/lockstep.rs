@@ -1,0 +1,397 @@
+//! Several machines in one virtual time: they repeat to the byte on a busy host, and the bus that
+//! they compute is the one that a slow and obvious model computes.
+
+use crate::{program, waiting_lab};
+use std::collections::VecDeque;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Machines over Ethernet: requests of two sizes, of which the longer ones are in two packets.
+const ETHERNET: &str = r#"
+[machines.client]
+command = """
+ping -n -i 0.003 -c 40 -s 56 server
+ping -n -i 0.002 -c 20 -s 2000 server.lan
+"""
+[machines.server]
+command = "sleep infinity"
+background = true
+[links.lan]
+kind = "ethernet"
+latency = "15us"
+"#;
+
+/// Frames of each machine on the bus.
+const FRAMES: usize = 100;
+
+/// Three machines that all send as long as they receive: most starts of frame are contended. The
+/// commands are in a loop, not cangen's own, which would use the host's random numbers.
+fn bus() -> String {
+    let mut text = String::new();
+    for (machine, id, gap) in [
+        ("low", "0f0", 0.3),
+        ("middle", "100", 0.4),
+        ("high", "10f", 0.25),
+    ] {
+        text.push_str(&format!(
+            "[machines.{machine}]\n\
+             command = \"candump -n {} body > /tmp/seen & sleep 0.1; cangen body -g {gap} -I {id} -L i -D i -n {FRAMES}; wait; \
+             cut -c 3- /tmp/seen\"\n",
+            3 * FRAMES
+        ));
+    }
+    text.push_str("[links.body]\nkind = \"can\"\nbitrate = \"500k\"\n");
+    text
+}
+
+/// A run: its summary without what depends on the interval, and the folder of its logs.
+struct Run {
+    output: Output,
+    logs: tempfile::TempDir,
+}
+
+impl Run {
+    fn out(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).unwrap()
+    }
+
+    fn digest(&self) -> String {
+        let out = self.out();
+        let line = out.lines().find_map(|line| line.strip_prefix("digest"));
+        line.unwrap_or_else(|| panic!("{out}\n{}", self.err()))
+            .trim()
+            .to_owned()
+    }
+
+    fn err(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.logs.path().join(name)).unwrap()
+    }
+}
+
+fn start(plan: &str, logs: &Path) -> Child {
+    let file = logs.join("plan.toml");
+    fs::write(&file, plan).unwrap();
+    Command::new(program())
+        .args(["lab", "machines", "--timeout", "600", "--log"])
+        .arg(logs)
+        .arg(&file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Runs a plan; `meanwhile` is called when all machines run.
+fn run(plan: &str, meanwhile: impl FnOnce(&[u32], &Path)) -> Run {
+    let logs = tempfile::tempdir().unwrap();
+    let child = start(plan, logs.path());
+    let machines = plan.matches("[machines.").count();
+    let running = wait_for_machines(&child, machines);
+    meanwhile(&running, logs.path());
+    let output = child.wait_with_output().unwrap();
+    Run { output, logs }
+}
+
+/// Returns the processes of all machines, once the program has started them. A saved machine is a
+/// single process before, so that this needs two machines.
+fn wait_for_machines(child: &Child, machines: usize) -> Vec<u32> {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(400) {
+        let all = children(child.id());
+        if all.len() == machines {
+            return all;
+        }
+        if !Path::new(&format!("/proc/{}", child.id())).exists() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    panic!("the machines do not run");
+}
+
+fn children(process: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task"));
+    let mut all = Vec::new();
+    for thread in threads.into_iter().flatten().flatten() {
+        let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        all.extend(
+            text.split_whitespace()
+                .filter_map(|pid| pid.parse::<u32>().ok()),
+        );
+    }
+    all
+}
+
+/// Processes that never rest; they end when this is dropped.
+struct Hogs(Vec<Child>);
+
+impl Hogs {
+    fn start() -> Self {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        let hog = |_| {
+            Command::new("sh")
+                .args(["-c", "while :; do :; done"])
+                .spawn()
+                .unwrap()
+        };
+        Self((0..all).map(hog).collect())
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            hog.kill().unwrap();
+            hog.wait().unwrap();
+        }
+    }
+}
+
+/// Gives one machine less of the host's processors than the others.
+fn make_nice(machines: &[u32], _: &Path) {
+    let done = Command::new("renice")
+        .args(["-n", "10", "-p", &machines[0].to_string()])
+        .stdout(Stdio::null())
+        .status();
+    assert!(done.unwrap().success());
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn machines_on_ethernet_repeat_on_a_busy_host() {
+    let Some(_lab) = waiting_lab() else { return };
+    let alone = run(ETHERNET, |_, _| {});
+    assert!(
+        alone.output.status.success(),
+        "{}{}",
+        alone.out(),
+        alone.err()
+    );
+    let out = alone.log("client.out");
+    assert!(out.contains("40 packets transmitted, 40 received"), "{out}");
+    assert!(out.contains("20 packets transmitted, 20 received"), "{out}");
+    // A reply is there after both ways: two lines of 100 Mbit/s and the switch, each.
+    let way = Duration::from_nanos(2 * (2 * (98 + 12) * 80 + 15_000));
+    let least = out.lines().find_map(|line| {
+        let (_, time) = line.split_once("rtt min/avg/max/mdev = ")?;
+        let (least, _) = time.split_once('/')?;
+        least.parse::<f64>().ok()
+    });
+    assert!(least.unwrap() > way.as_secs_f64() * 1e3, "{out}");
+    let _hogs = Hogs::start();
+    // Another interval, meetings in idle times, too, and unequal shares of the host.
+    let other = format!("interval = \"9us\"\n{ETHERNET}");
+    let busy = run(&other, make_nice);
+    assert_eq!(
+        alone.digest(),
+        busy.digest(),
+        "{}\n{}",
+        alone.out(),
+        busy.out()
+    );
+    for file in ["client.out", "lan.csv"] {
+        assert_eq!(alone.log(file), busy.log(file), "{file}");
+    }
+    let pcap = |run: &Run| fs::read(run.logs.path().join("lan.pcap")).unwrap();
+    assert_eq!(pcap(&alone), pcap(&busy));
+}
+
+/// A frame that a machine sent, from the table of a bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sent {
+    machine: String,
+    asked: u64,
+    at: u64,
+    frame: String,
+}
+
+fn table(text: &str) -> Vec<Sent> {
+    let mut all = Vec::new();
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [machine, asked, at, fate, frame] = fields.as_slice() else {
+            panic!("{line}");
+        };
+        assert_eq!(*fate, "sent", "{line}");
+        all.push(Sent {
+            machine: (*machine).to_owned(),
+            asked: asked.parse().unwrap(),
+            at: at.parse().unwrap(),
+            frame: (*frame).to_owned(),
+        });
+    }
+    all
+}
+
+/// Returns the number of bits of a classic base frame from start of frame to end of frame, bit by
+/// bit (ISO 11898-1: CRC polynomial 0x4599; after five equal bits a stuff bit, up to the CRC's end;
+/// then CRC delimiter, ACK, ACK delimiter and seven bits of end of frame).
+fn bits(frame: &str) -> u64 {
+    let (id, data) = frame.split_once('#').unwrap();
+    let id = u32::from_str_radix(id, 16).unwrap();
+    let bytes: Vec<u32> = (0..data.len() / 2)
+        .map(|at| u32::from_str_radix(&data[2 * at..2 * at + 2], 16).unwrap())
+        .collect();
+    let mut plain = Vec::new();
+    let mut put = |value: u32, count: u32| {
+        plain.extend((0..count).rev().map(|bit| value >> bit & 1));
+    };
+    put(0, 1);
+    put(id, 11);
+    put(0, 3);
+    put(bytes.len() as u32, 4);
+    for byte in bytes {
+        put(byte, 8);
+    }
+    let mut crc = 0;
+    for bit in plain.clone() {
+        let is_set = (crc >> 14 & 1) ^ bit == 1;
+        crc = crc << 1 & 0x7fff;
+        if is_set {
+            crc ^= 0x4599;
+        }
+    }
+    plain.extend((0..15).rev().map(|bit| crc >> bit & 1));
+    let (mut last, mut equal, mut count) = (2, 0, 0);
+    for bit in plain {
+        equal = if bit == last { equal + 1 } else { 1 };
+        last = bit;
+        count += 1;
+        if equal == 5 {
+            count += 1;
+            last = 1 - bit;
+            equal = 1;
+        }
+    }
+    count + 10
+}
+
+/// Computes the bus from the times at which the machines' cards sent: at each start of frame the
+/// lowest identifier of all that wait wins, and three bits are between frames.
+fn model(log: &[Sent]) -> (Vec<Sent>, usize) {
+    const BIT: u64 = 2000;
+    let mut queues: Vec<VecDeque<Sent>> = Vec::new();
+    let mut asked = log.to_vec();
+    asked.sort_by_key(|sent| sent.asked);
+    for sent in asked {
+        match queues
+            .iter_mut()
+            .find(|queue| queue[0].machine == sent.machine)
+        {
+            Some(queue) => queue.push_back(sent),
+            None => queues.push(VecDeque::from([sent])),
+        }
+    }
+    let (mut free, mut contended, mut all) = (0, 0, Vec::new());
+    loop {
+        let heads = || queues.iter().filter_map(|queue| queue.front());
+        let Some(first) = heads().map(|sent| sent.asked).min() else {
+            return (all, contended);
+        };
+        let start = first.max(free);
+        let id =
+            |sent: &Sent| u32::from_str_radix(sent.frame.split_once('#').unwrap().0, 16).unwrap();
+        contended += usize::from(heads().filter(|sent| sent.asked <= start).count() > 1);
+        let winner = heads()
+            .filter(|sent| sent.asked <= start)
+            .min_by_key(|sent| id(sent));
+        let machine = winner.unwrap().machine.clone();
+        let queue = queues
+            .iter_mut()
+            .find(|queue| queue.front().is_some_and(|it| it.machine == machine));
+        let mut sent = queue.unwrap().pop_front().unwrap();
+        sent.at = start + bits(&sent.frame) * BIT;
+        free = sent.at + 3 * BIT;
+        all.push(sent);
+        queues.retain(|queue| !queue.is_empty());
+    }
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn machines_on_a_can_bus_repeat_and_their_bus_is_the_models() {
+    let Some(_lab) = waiting_lab() else { return };
+    let alone = run(&bus(), |_, _| {});
+    assert!(
+        alone.output.status.success(),
+        "{}{}",
+        alone.out(),
+        alone.err()
+    );
+    let log = table(&alone.log("body.csv"));
+    assert_eq!(log.len(), 3 * FRAMES, "{}", alone.out());
+    let (expected, contended) = model(&log);
+    assert_eq!(log, expected);
+    assert!(
+        contended > FRAMES,
+        "only {contended} starts of frame were contended"
+    );
+    // What candump saw in each machine, its own frames included, are the frames of the bus. A
+    // machine hears its own frame when its card took it, and all others in the order of the bus.
+    for name in ["low", "middle", "high"] {
+        let seen = alone.log(&format!("{name}.out"));
+        assert_eq!(seen.lines().count(), 3 * FRAMES, "{seen}");
+    }
+    let _hogs = Hogs::start();
+    let busy = run(
+        &format!("skip_idle = false\ninterval = \"40us\"\n{}", bus()),
+        make_nice,
+    );
+    assert_eq!(
+        alone.digest(),
+        busy.digest(),
+        "{}\n{}",
+        alone.out(),
+        busy.out()
+    );
+    for file in ["body.log", "body.csv", "low.out", "middle.out", "high.out"] {
+        assert_eq!(alone.log(file), busy.log(file), "{file}");
+    }
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn a_machine_that_dies_ends_the_run_at_once() {
+    let Some(_lab) = waiting_lab() else { return };
+    let plan = ETHERNET.replace("-c 40", "-c 40000000");
+    let plan = format!("limit = \"8760h\"\n{plan}");
+    let dead = run(&plan, |machines, logs| {
+        // They are restored, and go on: the first one prints.
+        let has_printed = || fs::metadata(logs.join("client.out")).is_ok_and(|it| it.len() > 0);
+        let begin = Instant::now();
+        while !has_printed() && begin.elapsed() < Duration::from_secs(400) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let victim = machines[1].to_string();
+        let done = Command::new("kill").args(["-KILL", &victim]).status();
+        assert!(done.unwrap().success());
+    });
+    assert_eq!(dead.output.status.code(), Some(1), "{}", dead.err());
+    let err = dead.err();
+    assert!(err.contains("error: machine "), "{err}");
+    assert!(err.contains("QEMU failed (signal: 9 (SIGKILL))"), "{err}");
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn a_machine_without_an_end_is_named() {
+    let Some(_lab) = waiting_lab() else { return };
+    let plan = format!(
+        "limit = \"3s\"\n{}",
+        ETHERNET.replace("-c 40", "-c 40000000")
+    );
+    let late = run(&plan, |_, _| {});
+    assert_eq!(late.output.status.code(), Some(1), "{}", late.out());
+    let err = late.err();
+    assert!(
+        err.contains("machine client has not ended after 3 s of virtual time"),
+        "{err}"
+    );
+}

@@ -1,0 +1,83 @@
+//! A machine of several in one virtual time, as the machine itself sees it: its name, and its
+//! interfaces on the links.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The time after the beginning at which all machines start their commands: setting up takes less.
+pub const START: Duration = Duration::from_secs(2);
+
+/// What the agent of such a machine sets up, once the machine runs together with the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkedMachine {
+    /// The host name.
+    pub name: String,
+    /// The interfaces, in the order of the links.
+    pub interfaces: Vec<LinkedInterface>,
+    /// The addresses of machines on Ethernet links, for `/etc/hosts`.
+    pub hosts: Vec<KnownHost>,
+}
+
+/// An interface on a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkedInterface {
+    /// The link's name, which is the interface's.
+    pub name: String,
+    /// The kind of the link, and what belongs to it.
+    pub kind: InterfaceKind,
+}
+
+/// The configuration of an interface on a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterfaceKind {
+    /// An SJA1000 card with the in-tree driver (kvaser_pci).
+    Can {
+        /// The bit rate, bit/s.
+        bitrate: u32,
+    },
+    /// An e1000 card.
+    Ethernet {
+        /// The card's own addresses.
+        own: EthernetAddress,
+        /// The addresses of the other machines on the link.
+        neighbours: Vec<EthernetAddress>,
+    },
+}
+
+/// The addresses of a machine on an Ethernet link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EthernetAddress {
+    /// The IPv4 address.
+    pub ip: String,
+    /// The hardware address.
+    pub hardware: String,
+}
+
+/// A line of `/etc/hosts`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownHost {
+    /// The IPv4 address.
+    pub ip: String,
+    /// The machine's names.
+    pub names: Vec<String>,
+}
+
+impl LinkedMachine {
+    /// Returns the number of CAN cards.
+    #[must_use]
+    pub fn can_cards(&self) -> u8 {
+        self.count(|kind| matches!(kind, InterfaceKind::Can { .. }))
+    }
+
+    /// Returns the number of Ethernet cards.
+    #[must_use]
+    pub fn ethernet_cards(&self) -> u8 {
+        self.count(|kind| matches!(kind, InterfaceKind::Ethernet { .. }))
+    }
+
+    fn count(&self, is_wanted: impl Fn(&InterfaceKind) -> bool) -> u8 {
+        let all = self.interfaces.iter().filter(|one| is_wanted(&one.kind));
+        u8::try_from(all.count()).unwrap_or(u8::MAX)
+    }
+}
