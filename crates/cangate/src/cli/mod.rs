@@ -253,9 +253,9 @@ pub(crate) struct RunSimulation {
     pub(crate) as_bus: Vec<simulate::AsBus>,
     /// Let other nodes on the buses send the frames of this log, and stop when all are routed.
     ///
-    /// The interfaces of the log must have the names of buses (those of interfaces) or ports; see
-    /// --map. A line `wait can0 7E8 500ms` waits for an answer of the gateway; without one, the
-    /// command fails.
+    /// The interfaces of the log must have the names of buses (those of interfaces) or ports;
+    /// otherwise, use --map. A line `wait can0 7E8 500ms` waits for an answer of the gateway;
+    /// without one, the command fails.
     #[arg(
         id = "log",
         long = "replay",

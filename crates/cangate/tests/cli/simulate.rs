@@ -161,7 +161,7 @@ fn each_obstacle_is_named_with_its_cure() {
 
 #[test]
 fn an_answer_that_does_not_come_ends_the_command() {
-    let log = "(1.0) can0 123#11\nwait can1 123 5ms\nwait can0 7E8 20ms\n(1.1) can0 124#22\n";
+    let log = "(1.0) can0 123#11\nwait can1 123 5s\nwait can0 7E8 20ms\n(1.1) can0 124#22\n";
     let bench = Bench::new(&format!("{PORTS}{ROUTES}"), log);
     let options = ["--as-bus", "500k", "--out", "out"];
     let in_real_time = [&options[..], &["--replay", "t.log"]].concat();
