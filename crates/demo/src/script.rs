@@ -86,13 +86,16 @@ fn answer(word: &str) -> Result<Frame, String> {
     })
 }
 
+/// A line to wait at, by its number; or the reason why it is not valid.
+type WaitLine = (u64, Result<AnswerWait, String>);
+
 /// The lines to wait at that were read and not reached yet, shared by the reader of the file and
 /// the replay.
 #[derive(Clone, Default)]
-pub(crate) struct WaitList(Arc<Mutex<VecDeque<(u64, Result<AnswerWait, String>)>>>);
+pub(crate) struct WaitList(Arc<Mutex<VecDeque<WaitLine>>>);
 
 impl WaitList {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Result<AnswerWait, String>)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<WaitLine>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

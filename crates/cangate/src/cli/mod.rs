@@ -190,7 +190,7 @@ pub(crate) struct Demo {
     /// of one port.
     ///
     /// Repeat it for several ports. With PORT=, a port of any kind becomes a bus. Examples:
-    /// --as-bus 500k, --as-bus 500k/2M (CAN FD), --as-bus body=125k
+    /// 500k, 500k/2M (with CAN FD), body=125k
     #[arg(long, value_name = "[PORT=]RATE[/DATARATE]", value_parser = simulate::as_bus, requires = "config")]
     pub(crate) as_bus: Vec<simulate::AsBus>,
     /// Print the result as JSON on standard output.
@@ -263,14 +263,14 @@ pub(crate) struct RunSimulation {
     /// The bit rate of buses for which the file states none, or of the bus of one port.
     ///
     /// Repeat it for several ports. With PORT=, a port of any kind becomes a bus. Examples:
-    /// --as-bus 500k, --as-bus 500k/2M (CAN FD), --as-bus body=125k
+    /// 500k, 500k/2M (with CAN FD), body=125k
     #[arg(long, value_name = "[PORT=]RATE[/DATARATE]", value_parser = simulate::as_bus, requires = "simulate")]
     pub(crate) as_bus: Vec<simulate::AsBus>,
     /// Let other nodes on the buses send the frames of this log, and stop when all are routed.
     ///
-    /// The interfaces of the log must have the names of buses (those of interfaces) or ports; see
-    /// --map. A line `wait can0 7E8 500ms` waits for an answer of the gateway; without one, the
-    /// command fails.
+    /// The interfaces of the log must have the names of buses (those of interfaces) or ports;
+    /// otherwise, use --map. A line `wait can0 7E8 500ms` waits for an answer of the gateway;
+    /// without one, the command fails.
     #[arg(
         id = "log",
         long = "replay",

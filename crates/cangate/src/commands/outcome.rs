@@ -10,10 +10,10 @@ const LOSS: u8 = 3;
 /// The text for `cangate run --help`. docs/guide.md has the same table.
 pub(crate) const STATUSES: &str = "\
 Exit status:
-  0  ended as asked: by a signal, on request, or with --until-end at the end of all logs
-  1  did not start, or ended because ports failed
+  0  ended as asked: by a signal, on request, or at the end of all logs (--until-end, --replay)
+  1  did not start, or ended because ports failed, or an answer for --replay did not come
   2  the options or the gateway file are wrong
-  3  with --until-end: frames were refused or lost, or lines of a log were bad
+  3  with --until-end or --replay: frames were refused or lost, or lines of a log were bad
   4  standard output was closed before all frames were written to it";
 
 /// Returns the outcome of a run. `to_stdout`: the port that writes its log to standard output.

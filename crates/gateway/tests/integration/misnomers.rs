@@ -114,7 +114,7 @@ fn keys_of_ports() {
         ("baudrate", "did you mean `bitrate`?"),
         ("dbitrate", "did you mean `data_bitrate`?"),
         ("can_filters", "under [[routes]]"),
-        ("txqueuelen", "did you mean `queue`?"),
+        ("tx_queue_len", "did you mean `txqueuelen`?"),
         ("rcvbuf", "did you mean `receive_buffer`?"),
         ("canfd", "did you mean `fd`?"),
         ("canxl", "did you mean `xl`?"),

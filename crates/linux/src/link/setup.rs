@@ -429,7 +429,7 @@ mod tests {
     #[test]
     fn a_refusal_states_the_kernels_reason() {
         let output = |errno, reason: Option<&str>, fd| {
-            let reason = reason.map(str::to_owned);
+            let reason = reason.map(Box::from);
             let error = SetupError::Refused {
                 name: "can0".to_owned(),
                 wanted: words(fast().rate),

@@ -27,7 +27,7 @@ pub struct KernelRefusal {
     pub errno: Errno,
     /// The kernel's reason as text (`NLMSGERR_ATTR_MSG` of the extended acknowledgement), where it
     /// gives one.
-    pub reason: Option<String>,
+    pub reason: Option<Box<str>>,
     /// The place of the attribute in the request that the kernel refuses, in bytes from its header
     /// on (`NLMSGERR_ATTR_OFFS`), where it names one.
     pub offset: Option<u32>,

@@ -144,9 +144,10 @@ impl NetlinkMessage<'_> {
         let attributes = self.body.get(at.next_multiple_of(4)..);
         let attributes = attributes.filter(|_| announced).unwrap_or_default();
         let reason = inner(attributes, NLMSGERR_ATTR_MSG).map(text);
+        let reason = reason.filter(|reason| !reason.is_empty());
         KernelRefusal {
             errno,
-            reason: reason.filter(|reason| !reason.is_empty()),
+            reason: reason.map(String::into_boxed_str),
             offset: inner(attributes, NLMSGERR_ATTR_OFFS).and_then(number),
         }
     }
@@ -327,7 +328,7 @@ mod tests {
         let words = "Device doesn't support restart from Bus Off";
         let refusal = |errno| KernelRefusal {
             errno,
-            reason: Some(words.to_owned()),
+            reason: Some(words.into()),
             offset: Some(40),
         };
         let mut reason = Vec::new();

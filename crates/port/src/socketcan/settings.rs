@@ -115,8 +115,8 @@ config::settings! {
         /// The same as `sjw`, for the data phase.
         data_sjw: Option<u32> = None => read::integer(1..=1024u32), default "the kernel's",
             not "dsjw";
-        /// The controller sends nothing, not even acknowledgements. Frames for this port are
-        /// refused as unsupported.
+        /// The controller only listens: it sends nothing, not even acknowledgements, and frames for
+        /// this port are refused as unsupported.
         listen_only: Option<bool> = None => read::boolean(), default "as it is",
             not "listen-only" "silent" "passive";
         /// The controller tries each frame once. A frame that loses arbitration or meets an error
@@ -128,7 +128,7 @@ config::settings! {
         /// The controller samples each bit three times.
         triple_sampling: Option<bool> = None => read::boolean(), default "as it is",
             not "triple-sampling" "3_samples" "triple";
-        /// Error frames also report each error on the bus, if a route asks for them.
+        /// The controller reports each error on the bus, by error frames if a route asks for them.
         bus_errors: Option<bool> = None => read::boolean(), default "as it is",
             not "berr_reporting" "berr-reporting";
         /// The controller does not need an acknowledgement for its frames.
@@ -354,6 +354,10 @@ fn look_up(wanted: &InterfaceMatch, table: &TomlTable<'_>, found: &mut Diagnosti
     if table.has("interface") {
         let message = "`interface` and `match` both choose the interface";
         table.wrong("match", message, "leave one of the two out", found);
+        return String::new();
+    }
+    if *wanted == InterfaceMatch::defaults() {
+        // It has no valid key, which is reported already.
         return String::new();
     }
     wanted.find().unwrap_or_else(|problem| {

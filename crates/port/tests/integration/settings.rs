@@ -43,6 +43,7 @@ fn defaults() {
         &*good("[ports.can0]\nkind = 'socketcan'"),
         &*settings(SocketCanSettings {
             interface: "can0".into(),
+            r#match: None,
             fd: true,
             xl: false,
             queue: 128,

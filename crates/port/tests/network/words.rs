@@ -152,7 +152,7 @@ fn mistakes_have_their_place_and_cure() {
         (
             "slcan",
             "listen = 1\nbitrate = '500k'",
-            "`bitrate` is for a port with `connect`",
+            "`bitrate` is for a port with `device` or `connect`",
         ),
         (
             "slcan",

@@ -3,7 +3,7 @@
 use super::conversation::{Conversation, MAX_STAGED};
 use super::dialer::Dialer;
 use super::hub::{HubSettings, Listeners, RegisterAtStart};
-use super::link::StreamPeer;
+use super::link::{StreamLink, StreamPeer};
 use super::shared::{StreamRules, StreamShared, StreamState};
 use crate::PortOpener;
 use crate::opener::AtStart as _;
@@ -78,7 +78,8 @@ fn a_full_queue_behind_a_full_socket_takes_the_newest_frame() {
     let (socket, address) = listener.accept().unwrap();
     let own = socket.try_clone().unwrap();
     let session = Box::new(OpenSession);
-    let member = Conversation::new(socket, address, session, true, None, 0).unwrap();
+    let (link, peer_of) = (StreamLink::Socket(socket), StreamPeer::Address(address));
+    let member = Conversation::new(link, peer_of, session, true, None, 0).unwrap();
     let shared = StreamShared::new(rules(1, QUEUE), None).unwrap();
     let mut state = shared.lock();
     state.join(member).unwrap();
