@@ -1,5 +1,5 @@
-//! Plan files of machines in one virtual time: every error has a position within the text and can be
-//! displayed; an accepted plan can be run in step.
+//! Plan files of machines in one virtual time: every error has a position within the text and can
+//! be displayed; an accepted plan can be run in step.
 
 use crate::Target;
 use config::SourceText;

@@ -1,7 +1,8 @@
 //! Experiments: their settings, how they are run in a guest, and how their results are stored.
 //!
 //! * [`Experiment`]: all settings, each with one file of [`choices`]; [`settings`] names them;
-//!   [`matrix`] multiplies them. [`lockstep`] reads the plan of several machines in one virtual time.
+//!   [`matrix`] multiplies them. [`lockstep`] reads the plan of several machines in one virtual
+//!   time.
 //! * On the host: [`trial`] runs one experiment, [`schedule`] many of them, [`store`] stores their
 //!   results, [`rate`] searches for the highest rate without loss, [`figures`] summarizes.
 //! * In the guest: [`ExperimentAgent`] starts the gateway under test and the load, calls the tester

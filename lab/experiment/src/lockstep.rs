@@ -32,8 +32,8 @@ const ETHERNET_LATENCY: Duration = Duration::from_micros(20);
 /// The longest names of a machine (RFC 1035) and of an interface (Linux's IFNAMSIZ).
 const MACHINE_NAME: usize = 63;
 const LINK_NAME: usize = 15;
-/// The benches that a machine can have beside its links. The others need devices or memory that were
-/// not tried in step.
+/// The benches that a machine can have in addition to its links. The others need devices or memory
+/// that were not tried in step.
 const BENCHES: [(&str, BenchKind); 3] = [
     ("none", BenchKind::None),
     ("vcan", BenchKind::Vcan),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* The plugin of a guest in virtual time that is alone: it accounts before halts, and does nothing else. */
+/*
+ * The plugin of a guest in virtual time that is alone: it accounts before halts, and does nothing
+ * else.
+ */
 #include "halt.h"
 #include "qemu.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * A part of QEMU plugins for guests in virtual time: accounts for executed instructions before the processor halts.
+ * A part of QEMU plugins for guests in virtual time: accounts for executed instructions before the
+ * processor halts.
  *
- * HLT (on ARM WFI) marks the processor as idle before QEMU has added the instructions of the current run to virtual time
- * (accel/tcg: the helper sets cpu->halted; icount_process_data() runs later). If QEMU's main loop looks in
- * between, it sees only idle processors, takes the distance to the next timer from the old time, and adds it:
- * the timer is late by these instructions. That depends on the host's load, so a guest that idles would not
- * repeat on a busy host. icount_update() before the HLT leaves nothing to account for.
+ * HLT (on ARM WFI) marks the processor as idle before QEMU has added the instructions of the
+ * current run to virtual time (accel/tcg: the helper sets cpu->halted; icount_process_data() runs
+ * later). If QEMU's main loop looks in between, it sees only idle processors, takes the distance to
+ * the next timer from the old time, and adds it: the timer is late by these instructions. That
+ * depends on the host's load, so a guest that idles would not repeat on a busy host.
+ * icount_update() before the HLT leaves nothing to account for.
  *
  * No other instruction is instrumented, and no time changes in runs that the race does not reach.
  */
@@ -16,8 +18,10 @@
 /* The longest instruction of an x86 processor. */
 #define LONGEST 15
 
-/* Runs before the instruction, in the thread of the processor. The instructions of a block are counted when it begins, so
- * the halting instruction, which ends its block, is accounted for, too. */
+/*
+ * Runs before the instruction, in the thread of the processor. The instructions of a block are
+ * counted when it begins, so the halting instruction, which ends its block, is accounted for, too.
+ */
 static void before_halt(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
@@ -25,8 +29,10 @@ static void before_halt(unsigned int vcpu, void *data)
 	icount_update(current_cpu);
 }
 
-/* Whether an instruction halts the processor: HLT and MWAIT of x86, WFI of A64 and T32. No instruction of the one
- * processor has the bytes and the length of another one's. */
+/*
+ * Whether an instruction halts the processor: HLT and MWAIT of x86, WFI of A64 and T32. No
+ * instruction of the one processor has the bytes and the length of another one's.
+ */
 static bool halts(const unsigned char *bytes, size_t length)
 {
 	switch (length) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * What the plugins use of QEMU 11.1: include/plugins/qemu-plugin.h (interface version 7), and functions that are not
- * of that interface, which Debian's program exports with all others (-rdynamic).
+ * What the plugins use of QEMU 11.1: include/plugins/qemu-plugin.h (interface version 7), and
+ * functions that are not of that interface, which Debian's program exports with all others
+ * (-rdynamic).
  */
 #ifndef PLUGIN_QEMU_H
 #define PLUGIN_QEMU_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The functions of the C library that the plugins call. The tree of packages with a compiler has no headers of a
- * C library; the program that loads a plugin has the library itself.
+ * The functions of the C library that the plugins call. The tree of packages with a compiler has no
+ * headers of a C library; the program that loads a plugin has the library itself.
  */
 #ifndef PLUGIN_LIBC_H
 #define PLUGIN_LIBC_H

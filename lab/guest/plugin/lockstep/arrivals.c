@@ -32,10 +32,16 @@ static void hand_over(void *data)
 
 		first = arrival->next;
 		count--;
-		/* Before its time nothing is handed over. After it there is less than an instruction. */
+		/*
+		 * Before its time nothing is handed over. After it there is less than an
+		 * instruction.
+		 */
 		if (now - arrival->at >= settings.instruction)
 			fail("an arrival of %lld ns is late: it is %lld ns", (long long)arrival->at, (long long)now);
-		/* A machine that is switched off for its guest takes nothing, however long QEMU still runs. */
+		/*
+		 * A machine that is switched off for its guest takes nothing, however long QEMU
+		 * still runs.
+		 */
 		if (!is_off())
 			links_deliver(arrival->link, arrival->bytes, arrival->length);
 		free(arrival);

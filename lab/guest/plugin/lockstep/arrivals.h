@@ -6,7 +6,10 @@
 #include "settings.h"
 
 void start_arrivals(void);
-/* Bytes reach a link's card at this time, which is not in the past. Ones of a link come in the order of their times. */
+/*
+ * Bytes reach a link's card at this time, which is not in the past. Ones of a link come in the
+ * order of their times.
+ */
 void add_arrival(const struct link *link, int64_t at, const void *bytes, uint16_t length);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * A CAN bus in bit time, of which each machine has a copy: kmod/bitcan/core, as in the kernel module. The messages are
- * the frames that machines' cards send, with their times. The copies do the same with them.
+ * A CAN bus in bit time, of which each machine has a copy: kmod/bitcan/core, as in the kernel
+ * module. The messages are the frames that machines' cards send, with their times. The copies do
+ * the same with them.
  *
- * QEMU's cards report a frame as sent at once. So a node has a queue here, which is sent in its order, as by a
- * controller with one transmit buffer; a card reaches the end of a frame (its reception) with the last bit of the end
- * of frame, when Linux's controllers report it. A frame cannot end sooner than `shortest` after it was sent.
+ * QEMU's cards report a frame as sent at once. So a node has a queue here, which is sent in its
+ * order, as by a controller with one transmit buffer; a card reaches the end of a frame (its
+ * reception) with the last bit of the end of frame, when Linux's controllers report it. A frame
+ * cannot end sooner than `shortest` after it was sent.
  */
 #include "../../../../kmod/bitcan/core/core.h"
 
@@ -17,7 +19,10 @@
 #include "links.h"
 #include "record.h"
 
-/* Bits from start of frame to end of frame of a classic base frame without data and stuff bits (ISO 11898-1). */
+/*
+ * Bits from start of frame to end of frame of a classic base frame without data and stuff bits (ISO
+ * 11898-1).
+ */
 #define SHORTEST_BITS 44
 
 _Static_assert(sizeof(struct can_frame) == 16 && sizeof(struct canfd_frame) == 72 &&
@@ -198,7 +203,10 @@ void can_open(const struct link *link)
 			continue;
 		node->machine = i;
 		node->queue = calloc(link->queue, sizeof(*node->queue));
-		/* Bus-off, a node recovers as soon as ISO 11898-1 allows: its machine does not know of it. */
+		/*
+		 * Bus-off, a node recovers as soon as ISO 11898-1 allows: its machine does not know
+		 * of it.
+		 */
 		if (!node->queue || bc_attach(copy->bus, false, false, false, 0, NULL) != (int)copy->node_count)
 			fail("no memory for a node of a CAN bus");
 		if (i == settings.machine)
@@ -218,7 +226,10 @@ void can_take(const struct link *link, const struct message *message)
 		fail("too many frames between two meetings");
 	while (copy->nodes[node].machine != message->machine)
 		node++;
-	/* Frames of one time keep the order of their machines, whose messages are read in that order. */
+	/*
+	 * Frames of one time keep the order of their machines, whose messages are read in that
+	 * order.
+	 */
 	while (i && copy->requests[i - 1].at > message->sent) {
 		copy->requests[i] = copy->requests[i - 1];
 		copy->request_nodes[i] = copy->request_nodes[i - 1];

@@ -6,7 +6,9 @@
 #include "../qemu.h"
 #include "settings.h"
 
-/* What a timer's unused room is filled with, and the size from which on QEMU 11.1 does not use it. */
+/*
+ * What a timer's unused room is filled with, and the size from which on QEMU 11.1 does not use it.
+ */
 #define FILLER 0xa5
 #define TIMER_SIZE 64
 
@@ -94,6 +96,9 @@ void skip(int64_t ns)
 
 bool is_off(void)
 {
-	/* The request is there from the guest's instruction on, until the main loop takes it and notifies. */
+	/*
+	 * The request is there from the guest's instruction on, until the main loop takes it and
+	 * notifies.
+	 */
 	return was_shut_down || qemu_shutdown_requested_get();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The common time of all machines: each one's virtual clock since the instant at which it was restored. All times are
- * in ns.
+ * The common time of all machines: each one's virtual clock since the instant at which it was
+ * restored. All times are in ns.
  */
 #ifndef LOCKSTEP_CLOCK_H
 #define LOCKSTEP_CLOCK_H
@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 /*
- * A timer of QEMU's virtual clock. It stops the machine before the first instruction that would begin at or after its
- * time, and calls its function in the processor's thread, with QEMU's lock held, while no virtual time passes.
+ * A timer of QEMU's virtual clock. It stops the machine before the first instruction that would
+ * begin at or after its time, and calls its function in the processor's thread, with QEMU's lock
+ * held, while no virtual time passes.
  */
 struct alarm {
 	/* QEMUTimer has less than half of this. */
@@ -19,8 +20,8 @@ struct alarm {
 };
 
 /*
- * Common time begins now; the machine does not run yet. Checks what the functions below rely on. When QEMU ends the
- * machine because it is off, it calls `end`, with its lock held.
+ * Common time begins now; the machine does not run yet. Checks what the functions below rely on.
+ * When QEMU ends the machine because it is off, it calls `end`, with its lock held.
  */
 void start_clock(void (*end)(void));
 int64_t common_now(void);

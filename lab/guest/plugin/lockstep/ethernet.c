@@ -4,12 +4,13 @@
  *
  *   1. takes its time on the sender's line, one after the other;
  *   2. is forwarded `latency` after its last bit, and a random part of `jitter` later;
- *   3. waits at each port that it leaves by for the packets before it, and takes its time on that line;
+ *   3. waits at each port that it leaves by for the packets before it, and takes its time on that
+ *      line;
  *   4. reaches the card with its last bit.
  *
- * The sender computes 1 and 2. The packets of all senders, in the order of the times at which they are forwarded, are
- * the same in each machine, which computes 3 for its own port. The switch learns addresses as bridges do (IEEE 802.1Q
- * §8.7), without ageing.
+ * The sender computes 1 and 2. The packets of all senders, in the order of the times at which they
+ * are forwarded, are the same in each machine, which computes 3 for its own port. The switch learns
+ * addresses as bridges do (IEEE 802.1Q §8.7), without ageing.
  */
 #include "../qemu.h"
 #include "arrivals.h"
@@ -22,7 +23,10 @@
 #define NS_PER_S 1000000000ull
 #define MILLION 1000000u
 
-/* Bytes on the line (IEEE 802.3): preamble and start delimiter, check sequence, the least packet with it, the gap. */
+/*
+ * Bytes on the line (IEEE 802.3): preamble and start delimiter, check sequence, the least packet
+ * with it, the gap.
+ */
 #define PREAMBLE 8
 #define CHECK 4
 #define LEAST 64
@@ -154,7 +158,10 @@ void ethernet_take(const struct link *link, const struct message *message)
 	if (!waiting)
 		fail("no memory for a packet");
 	memcpy(&waiting->message, message, sizeof(*message));
-	/* Messages of one time keep the order of their machines, whose messages are read in that order. */
+	/*
+	 * Messages of one time keep the order of their machines, whose messages are read in that
+	 * order.
+	 */
 	while (*place && ((*place)->message.ready < message->ready ||
 			  ((*place)->message.ready == message->ready &&
 			   (*place)->message.machine <= message->machine)))

@@ -29,7 +29,10 @@ void links_run(int64_t now, int64_t *quiet, int64_t *next)
 {
 	const struct link *link;
 
-	/* Buses first: the end of a frame wakes machines, and the switches have to know until when all are quiet. */
+	/*
+	 * Buses first: the end of a frame wakes machines, and the switches have to know until when
+	 * all are quiet.
+	 */
 	for (link = settings.links; link < end_of_links(); link++)
 		if (link->kind == LINK_CAN)
 			can_run(link, now, quiet, next);

@@ -2,8 +2,11 @@
 /*
  * A QEMU plugin that makes a machine one of several in one virtual time: see docs/lockstep.md.
  *
- * All of it runs in callbacks with QEMU's lock held: when the machine begins to run, in the processor's thread at
- * timers, and in that thread when the guest tells a card to send.
+ * All of it runs in callbacks with QEMU's lock held: when the machine begins to run, in the
+ * processor's thread at timers, and in that thread when the guest tells a card to send.
+ *
+ * Its own sources have the licence above. As a whole it is GPL-2.0, as QEMU and kmod/bitcan/core
+ * are.
  */
 #include "../halt.h"
 #include "../qemu.h"

@@ -103,8 +103,8 @@ static void meet(void *data)
 		if (!hold(now))
 			return;
 		/*
-		 * If nothing happens in the machine until then, time goes on right here: that spares leaving the callback
-		 * and waking QEMU's main loop.
+		 * If nothing happens in the machine until then, time goes on right here: that
+		 * spares leaving the callback and waking QEMU's main loop.
 		 */
 		if (!is_idle() || next_timer() <= due)
 			break;

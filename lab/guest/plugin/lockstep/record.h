@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * What happens on the links, as files: each machine writes link-N for each link. lab/guest/src/lockstep/record.rs reads
- * them. Numbers are little endian.
+ * What happens on the links, as files: each machine writes link-N for each link.
+ * lab/guest/src/lockstep/record.rs reads them. Numbers are little endian.
  */
 #ifndef LOCKSTEP_RECORD_H
 #define LOCKSTEP_RECORD_H
@@ -14,7 +14,10 @@ enum record_kind {
 	RECORD_LOST = 3,	/* CAN: there was no room in the queue, or the node is bus-off */
 };
 
-/* Before each record's bytes: a CAN frame as Linux's struct canfd_frame without unused data, or a packet. */
+/*
+ * Before each record's bytes: a CAN frame as Linux's struct can_frame, or a
+ * packet.
+ */
 struct record {
 	int64_t at;
 	int64_t asked;		/* when the machine's card sent it */

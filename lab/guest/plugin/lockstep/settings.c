@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The arguments, which lab/guest/src/lockstep/plugin.rs writes: NAME=NUMBER, NAME=PATH, and for each link, in the order
- * of their numbers,
+ * The arguments, which lab/guest/src/lockstep/arguments.rs writes: NAME=NUMBER, NAME=PATH, and for
+ * each link, in the order of their numbers,
  *
  *   link=can/PLACE/MEMBERS/RATE/QUEUE
  *   link=ethernet/PLACE/MEMBERS/RATE/QUEUE/LATENCY/JITTER/LOSS/SEED

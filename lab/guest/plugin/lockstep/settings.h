@@ -30,7 +30,7 @@ struct link {
 struct settings {
 	unsigned int machine, machines;
 	uint32_t background;	/* machines that end when all others have ended, a bit each */
-	int64_t interval;	/* the longest time without a meeting in which something happens, ns */
+	int64_t interval;	/* between meetings of busy machines, ns */
 	int64_t limit;		/* the common time at which the run has failed, ns */
 	int64_t instruction;	/* the duration of an instruction, ns */
 	bool is_skipping;	/* idle time has no meetings */

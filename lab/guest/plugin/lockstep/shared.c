@@ -37,7 +37,10 @@ void arrive_at(uint32_t meeting)
 {
 	sent_by[meeting % 2] = own()->sent;
 	__atomic_store_n(&own()->meeting, meeting, __ATOMIC_SEQ_CST);
-	/* A machine counts itself before it looks again and sleeps, so that either it sees the meeting, or this sees it. */
+	/*
+	 * A machine counts itself before it looks again and sleeps, so that either it sees the
+	 * meeting, or this sees it.
+	 */
 	if (__atomic_load_n(&own()->waiting, __ATOMIC_SEQ_CST))
 		syscall(SYS_FUTEX, &own()->meeting, FUTEX_WAKE, ALL, NULL, NULL, 0);
 }
@@ -71,7 +74,10 @@ struct message *new_message(uint32_t meeting)
 	struct part *part = own();
 	struct message *message = &part->ring[part->sent % RING];
 
-	/* All machines have read what was sent before the last but one meeting: they have come to the last one since. */
+	/*
+	 * All machines have read what was sent before the last but one meeting: they have come to
+	 * the last one since.
+	 */
 	if (part->sent - sent_by[meeting % 2] >= RING)
 		fail("too many messages between two meetings: %d have room", RING);
 	message->meeting = meeting;

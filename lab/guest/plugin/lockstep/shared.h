@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The file that all machines of a run share. It begins empty (zeros). Each machine writes its own part only.
+ * The file that all machines of a run share. It begins empty (zeros). Each machine writes its own
+ * part only.
  */
 #ifndef LOCKSTEP_SHARED_H
 #define LOCKSTEP_SHARED_H
@@ -28,7 +29,7 @@ struct message {
 /* What a machine states at a meeting. */
 struct statement {
 	int64_t quiet_until;	/* it sends nothing earlier */
-	int64_t first_effect;	/* no message that it has sent since the last meeting has an effect earlier */
+	int64_t first_effect;	/* of what it has sent since the last meeting: not earlier */
 	bool leaves;		/* this is its last meeting */
 };
 
@@ -36,7 +37,9 @@ struct statement {
 #define RING 1024
 
 struct part {
-	/* The number of the last meeting that the machine has come to; other machines wait for it. */
+	/*
+	 * The number of the last meeting that the machine has come to; other machines wait for it.
+	 */
 	_Alignas(64) uint32_t meeting;
 	uint32_t waiting;	/* machines that may sleep until it changes */
 	/* At meeting k it writes k % 2, while another may still read the other one. */

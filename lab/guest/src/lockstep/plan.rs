@@ -12,8 +12,8 @@ const LINKS: usize = 8;
 /// Bits of the shortest classic CAN frame, from start of frame to end of frame (ISO 11898-1): the
 /// base format without data and without stuff bits.
 const SHORTEST_CAN: u64 = 44;
-/// Bytes of the shortest Ethernet packet on the line (IEEE 802.3): preamble, 64 bytes with the check
-/// sequence.
+/// Bytes of the shortest Ethernet packet on the line (IEEE 802.3): preamble, and 64 bytes with the
+/// check sequence.
 const SHORTEST_ETHERNET: u64 = 8 + 64;
 /// The bit rates of CAN buses, bit/s: those of `kmod/bitcan/core` for classic frames.
 const CAN_RATES: std::ops::RangeInclusive<u32> = 1_000..=1_000_000;
@@ -314,5 +314,30 @@ impl LockstepPlan {
             return Err(PlanError::NoInterval(interval));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a number that the plugin's source defines.
+    fn defined(source: &str, name: &str) -> u64 {
+        let start = format!("#define {name} ");
+        let mut lines = source.lines();
+        let value = lines.find_map(|line| line.strip_prefix(start.as_str()));
+        value.unwrap().trim().parse().unwrap()
+    }
+
+    #[test]
+    fn the_plugin_has_the_same_limits() {
+        let settings = include_str!("../../plugin/lockstep/settings.h");
+        assert_eq!(defined(settings, "MACHINES"), MACHINES as u64);
+        assert_eq!(defined(settings, "LINKS"), LINKS as u64);
+        let can = include_str!("../../plugin/lockstep/can.c");
+        assert_eq!(defined(can, "SHORTEST_BITS"), SHORTEST_CAN);
+        let ethernet = include_str!("../../plugin/lockstep/ethernet.c");
+        let shortest = defined(ethernet, "PREAMBLE") + defined(ethernet, "LEAST");
+        assert_eq!(shortest, SHORTEST_ETHERNET);
     }
 }

@@ -77,7 +77,7 @@ impl Plugin {
             progress.stage(&what);
             let all = sources.iter().map(|(name, bytes)| (name.as_str(), *bytes));
             sources::write(part, all)?;
-            // A function of a plugin must not be taken for one of QEMU's thousands of the same name.
+            // Hidden: a function of a plugin must not be taken for one of QEMU's of the same name.
             let options =
                 "gcc -O2 -Wall -shared -fPIC -ffreestanding -fvisibility=hidden -nostdlib";
             let mut line: Vec<String> = options.split(' ').map(str::to_owned).collect();
@@ -95,6 +95,40 @@ impl Plugin {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the value of a `#define`, without its remark and the suffix of its type.
+    fn value(text: &str, name: &str) -> Option<u64> {
+        let line = text.lines().find_map(|line| {
+            line.strip_prefix("#define ")?
+                .strip_prefix(name)?
+                .strip_prefix(' ')
+        })?;
+        let word = line.split_whitespace().next()?.trim_end_matches('U');
+        match word.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => word.parse().ok(),
+        }
+    }
+
+    #[test]
+    fn the_numbers_of_can_are_linux_own() {
+        let Ok(linux) = std::fs::read_to_string("/usr/include/linux/can.h") else {
+            eprintln!("SKIPPED because this host has no headers of Linux");
+            return;
+        };
+        let own = include_str!("../../plugin/include/linux/can.h");
+        let names = own
+            .lines()
+            .filter_map(|line| line.strip_prefix("#define CAN"));
+        let names: Vec<String> = names
+            .filter_map(|rest| Some(format!("CAN{}", rest.split_once(' ')?.0)))
+            .collect();
+        assert_eq!(names.len(), 8, "{names:?}");
+        for name in names {
+            assert_eq!(value(own, &name), value(&linux, &name), "{name}");
+            assert!(value(own, &name).is_some(), "{name}");
+        }
+    }
 
     #[test]
     fn each_plugin_has_its_own_entry_and_shares_the_accounting() {

@@ -1,7 +1,9 @@
 //! The summary after a run. A repetition of the run prints the same bytes.
 
 use console::Failure;
-use guest::lockstep::{LinkKind, LockstepOutcome, LockstepPlan, RecordKind};
+use guest::lockstep::{
+    LinkCounts, LinkKind, LinkPlan, LinkRecord, LockstepOutcome, LockstepPlan, RecordKind,
+};
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -18,59 +20,92 @@ pub(super) fn print(plan: &LockstepPlan, outcome: &LockstepOutcome) -> Result<()
             None => "ended with the others".to_owned(),
         };
         let at = seconds(outcome.report.end);
-        writeln!(out, "machine {:width$}  {end}, off at {at} s", machine.name)?;
-    }
-    for (number, (link, records)) in plan.links.iter().zip(&outcome.links).enumerate() {
-        let sum = |count: fn(&guest::lockstep::LinkCounts) -> u64| -> u64 {
-            let all = outcome
-                .machines
-                .iter()
-                .filter_map(|it| it.report.links.get(number));
-            all.map(count).sum()
-        };
-        let of_kind = |kind| records.iter().filter(|record| record.kind == kind).count();
-        let (what, sent) = match link.kind {
-            LinkKind::Can(_) => ("frames", of_kind(RecordKind::Sent)),
-            LinkKind::Ethernet(_) => ("packets", of_kind(RecordKind::Sent)),
-        };
-        let asked = sum(|counts| counts.sent);
-        let mut line = format!("{asked} {what} from cards, {sent} on the link");
-        for (count, word) in [
-            (of_kind(RecordKind::Error) as u64, "errors"),
-            (sum(|counts| counts.lost), "lost"),
-            (sum(|counts| counts.refused), "not taken by a card"),
-        ] {
-            line.push_str(&format!(", {count} {word}"));
-        }
-        let received = sum(|counts| counts.received);
         writeln!(
             out,
-            "link    {:width$}  {line}; {received} receptions",
-            link.name
+            "machine  {:width$}  {end}, last meeting at {at} s",
+            machine.name
         )?;
     }
-    let meetings = outcome
-        .machines
-        .iter()
-        .map(|it| it.report.meetings)
-        .max()
-        .unwrap_or(0);
-    let receptions: u64 = outcome
-        .machines
-        .iter()
-        .flat_map(|it| &it.report.links)
-        .map(|counts| counts.received + counts.refused)
-        .sum();
+    for (number, (link, records)) in plan.links.iter().zip(&outcome.links).enumerate() {
+        let machines = outcome.machines.iter();
+        let all: Vec<LinkCounts> = machines
+            .filter_map(|it| it.report.links.get(number).copied())
+            .collect();
+        let sums = sums(link, records, &all);
+        writeln!(out, "link     {:width$}  {sums}", link.name)?;
+    }
+    let meetings = outcome.machines.iter().map(|it| it.report.meetings);
+    let links = outcome.machines.iter().flat_map(|it| &it.report.links);
+    let arrivals: u64 = links.map(|counts| counts.received + counts.refused).sum();
     writeln!(
         out,
-        "checks   {meetings} meetings, 0 late (interval {} ns); {receptions} receptions, 0 late; all machines computed \
-         the same links",
+        "checks   {} meetings and {arrivals} arrivals, each at its time; the interval is {} ns",
+        meetings.max().unwrap_or(0),
         plan.interval().as_nanos()
     )?;
     writeln!(out, "digest   {}", outcome.digest(plan))?;
     Ok(())
 }
 
+/// Returns the sums of a link. What the cards sent is on the link, lost, or still waits.
+fn sums(link: &LinkPlan, records: &[LinkRecord], all: &[LinkCounts]) -> String {
+    let sum = |count: fn(&LinkCounts) -> u64| -> u64 { all.iter().map(count).sum() };
+    let of_kind = |kind| records.iter().filter(|record| record.kind == kind).count();
+    let (asked, lost) = (sum(|it| it.sent), sum(|it| it.lost));
+    let sent = of_kind(RecordKind::Sent);
+    match link.kind {
+        LinkKind::Can(_) => format!(
+            "{asked} frames from cards, {sent} on the bus, {lost} lost, {} failed attempts; {} receptions, {} that \
+             the card did not take",
+            of_kind(RecordKind::Error),
+            sum(|it| it.received),
+            sum(|it| it.refused)
+        ),
+        LinkKind::Ethernet(_) => format!(
+            "{asked} packets from cards, {sent} forwarded, {lost} lost; {} receptions",
+            sum(|it| it.received)
+        ),
+    }
+}
+
 fn seconds(time: Duration) -> String {
     format!("{}.{:09}", time.as_secs(), time.subsec_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use guest::lockstep::CanLink;
+
+    #[test]
+    fn the_sums_of_a_bus_are_those_of_its_machines() {
+        let link = LinkPlan {
+            name: "body".to_owned(),
+            kind: LinkKind::Can(CanLink {
+                bitrate: 500_000,
+                queue: 1,
+            }),
+            members: vec![0, 1],
+        };
+        let record = |kind| LinkRecord {
+            at: 0,
+            asked: 0,
+            kind,
+            machine: 0,
+            bytes: vec![0; 16],
+        };
+        let records = [RecordKind::Sent, RecordKind::Error, RecordKind::Lost].map(record);
+        let counts = |sent, lost, received, refused| LinkCounts {
+            sent,
+            lost,
+            received,
+            refused,
+        };
+        let text = sums(&link, &records, &[counts(2, 1, 0, 0), counts(0, 0, 0, 1)]);
+        assert_eq!(
+            text,
+            "2 frames from cards, 1 on the bus, 1 lost, 1 failed attempts; 0 receptions, 1 that the card did not take"
+        );
+        assert_eq!(seconds(Duration::from_nanos(2_000_000_005)), "2.000000005");
+    }
 }
