@@ -73,10 +73,11 @@ GLOBAL int find_only(u32 always, u32 first, u32 count, u32 raw)
 	return several ? SEVERAL : only;
 }
 
-INLINE int has_condition(struct __sk_buff *skb, const struct pattern *pattern)
+INLINE int has_condition(const struct pattern *pattern, const void *data, const void *end, u32 there,
+			 int is_classic)
 {
 	u32 condition = pattern->condition;
-	return !HAS_CONDITIONS || !condition || holds(skb, condition - 1);
+	return !HAS_CONDITIONS || !condition || holds(data, end, there, condition - 1, is_classic);
 }
 
 GLOBAL int has_pattern(struct __sk_buff *skb, u32 number)
@@ -90,12 +91,14 @@ GLOBAL int has_pattern(struct __sk_buff *skb, u32 number)
 	if (!frame)
 		return 0;
 	u32 there = frame->len;
+	void *end = (void *)(unsigned long)skb->data_end;
 	if (size == CC_SIZE) {
 		if (frame->id & RTR_FLAG)
 			there = 0;
-		return there >= pattern->len &&
-		       ((frame->data[0] ^ pattern->value[0]) & pattern->mask[0]) == 0 &&
-		       has_condition(skb, pattern);
+		if (there < pattern->len ||
+		    ((frame->data[0] ^ pattern->value[0]) & pattern->mask[0]))
+			return 0;
+		return has_condition(pattern, frame->data, end, there, 1);
 	}
 	frame = frame_at(skb, at, FD_SIZE);
 	if (!frame || there < pattern->len)
@@ -103,7 +106,9 @@ GLOBAL int has_pattern(struct __sk_buff *skb, u32 number)
 	u64 differs = 0;
 	for (int i = 0; i < 8; i++)
 		differs |= (frame->data[i] ^ pattern->value[i]) & pattern->mask[i];
-	return differs == 0 && has_condition(skb, pattern);
+	if (differs)
+		return 0;
+	return has_condition(pattern, frame->data, end, there, 0);
 }
 
 /* Sends all copies of a route but the last, and returns that one's destination. */

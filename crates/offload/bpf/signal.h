@@ -14,44 +14,58 @@ INLINE u64 *word_at(struct __sk_buff *skb, struct frame *frame, u32 index)
 	return word + 8 <= end ? word : 0;
 }
 
-/* Does a condition hold for the frame? */
-GLOBAL int holds(struct __sk_buff *skb, u32 number)
+/* Does a condition hold for the data, of which `there` bytes are the frame's? Where `is_classic`,
+ * they are in one word; else whole words, up to `end`, may be read. The pattern has compared the
+ * length with what the first alternative needs.
+ *
+ * The loop is unrolled, so that no comparison is more than 15 instructions. The compiler makes two
+ * chains of it: one that compares, and one that passes over the rest of an alternative. */
+INLINE int holds(const void *data, const void *end, u32 there, u32 number, int is_classic)
 {
 	struct condition *condition = lookup(&conditions, &number);
-	u32 size = frame_size(skb);
-	u32 at = skb->len - size;
-	if (!condition || !size || at > ROOM_MAX)
+	if (!condition)
 		return 0;
-	struct frame *frame = frame_at(skb, at, CC_SIZE);
-	if (!frame)
-		return 0;
-	/* A remote frame has no data. Of an FD frame this bit is 0. */
-	u32 there = frame->id & RTR_FLAG && size == CC_SIZE ? 0 : frame->len;
-	u32 all = 1, any = 0, count = condition->count;
+	u64 little = *(const u64 *)data, big = __builtin_bswap64(little);
+	const void *behind = data + 8;
+	int failed = 0;
+#pragma clang loop unroll(full)
 	for (u32 i = 0; i < TESTS; i++) {
-		if (i >= count)
-			break;
 		const struct test *test = &condition->test[i];
-		/* No branches: the verifier would follow both ways of each test. */
-		u64 passes = ((u64)test->end - there - 1) >> 63;
-		asm volatile("" : "+r"(passes));
-		u64 *place = word_at(skb, frame, test->at & -(u32)passes);
-		if (!place)
-			return 0;
-		u64 word = *place;
-		u64 swap = -(u64)(test->flags & TEST_SWAP);
-		asm volatile("" : "+r"(swap));
-		word ^= (word ^ __builtin_bswap64(word)) & swap;
-		word = (word << (test->shift & 63)) - test->low;
-		u64 outside = word > test->span;
-		asm volatile("" : "+r"(outside));
-		all &= passes & ~outside;
-		u32 last = test->flags / TEST_LAST & 1;
-		asm volatile("" : "+r"(last));
-		any |= all & last;
-		all |= last;
+		if (failed) {
+			if (!test[-1].is_last)
+				continue;
+			if (unlikely(test->end > there))
+				goto fails;
+			failed = 0;
+		}
+		u64 word;
+		if (is_classic) {
+			word = little;
+			if (test->is_motorola)
+				word = big;
+		} else {
+			/* In this order it is one instruction less than pointer plus number. */
+			u64 after = test->at;
+			asm volatile("%0 += %1" : "+r"(after) : "r"(behind));
+			if (unlikely((const void *)after > end))
+				goto fails;
+			word = ((const u64 *)after)[-1];
+			if (test->is_motorola)
+				word = __builtin_bswap64(word);
+		}
+		word = (word << test->shift) - test->low;
+		if (unlikely(word > test->span))
+			failed = 1;
+		else if (unlikely(test->is_last))
+			goto holds;
 	}
-	return any;
+	/* Places of their own, or the compiler sets the result beside each comparison. */
+fails:
+	asm volatile("");
+	return 0;
+holds:
+	asm volatile("");
+	return 1;
 }
 
 /* Writes one signal of the frame at the skb's start; false where its value is out of range. The

@@ -98,11 +98,6 @@ struct pattern {
 	u32 condition; /* index into conditions, plus 1; 0: none */
 };
 
-enum {
-	TEST_SWAP = 1, /* the word is big-endian */
-	TEST_LAST = 2, /* of its alternative */
-};
-
 /* A range of values of a signal: one word of data, shifted until nothing is above the signal, less
  * `low`, is at most `span`. What is below the signal does not matter, because `span` has ones there.
  * The bound of the other side is where the word wraps round, so that the values outside a range
@@ -110,16 +105,17 @@ enum {
 struct test {
 	u64 low;
 	u64 span;
-	u8 at; /* first byte of the word */
-	u8 shift;
-	u8 end; /* bytes that must be there */
-	u8 flags;
-	u32 pad;
+	u8 at;	  /* first byte of the word */
+	u8 shift; /* below 64 */
+	u8 is_motorola;
+	u8 is_last; /* of its alternative */
+	u8 end;	    /* bytes that its alternative needs, if it is the first test of it */
+	u8 pad[3];
 };
 
+/* Alternatives that need more bytes stand behind those that need fewer. Behind the last one stands
+ * a test whose `end` is more than any frame has. */
 struct condition {
-	u32 count;
-	u32 pad;
 	struct test test[TESTS];
 };
 

@@ -28,7 +28,7 @@ pub(crate) struct PortInterface {
 }
 
 /// A table in the form that is written into maps.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct TableImage {
     pub(crate) ports: Vec<Port>,
     pub(crate) port_multiplier: u32,
@@ -85,6 +85,10 @@ pub(crate) fn compile(routes: &Routes, interfaces: &[PortInterface]) -> TableIma
     image.slots = index.slots;
     image.rest = index.rest;
     image.place_ports(&ports);
+    if image.crc_tables.is_empty() {
+        // XOR checksums also look up a table.
+        image.crc_tables.push(CrcTable([0; 256]));
+    }
     image
 }
 
@@ -258,7 +262,7 @@ impl TableImage {
     /// Adds what a route compares in the payload, and returns its index.
     fn add_conditions(&mut self, route: &route::Route) -> Result<u32, NeverPatterns> {
         let mut patterns = route.matching.payload.clone();
-        let mut tests = None;
+        let (mut tests, mut len) = (None, 0);
         if let Some(when) = &route.matching.when {
             // `check` has refused the conditions that BPF cannot express. A route must not take
             // frames as if it had none.
@@ -268,14 +272,17 @@ impl TableImage {
             let ConditionPlan {
                 patterns: more,
                 tests: of_plan,
+                len: of_first,
             } = plan;
             patterns.extend(more);
-            tests = of_plan;
+            (tests, len) = (of_plan, of_first);
         }
         let mut joined = pattern(&patterns)?;
         if let Some(tests) = tests {
             self.conditions.push(tests);
-            joined.get_or_insert_default().condition = self.conditions.len() as u32;
+            let joined = joined.get_or_insert_default();
+            joined.condition = self.conditions.len() as u32;
+            joined.len = joined.len.max(len);
         }
         Ok(match joined {
             None => NONE,

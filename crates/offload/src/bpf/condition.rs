@@ -1,7 +1,7 @@
 //! Conditions on signals, in the form of the program: masks and values where a signal has one
 //! value, else ranges of shifted words.
 
-use super::layout::{Condition, TEST_LAST, TEST_SWAP, TESTS, Test};
+use super::layout::{Condition, TEST_NONE, TESTS, Test};
 use route::bpf::FieldWord;
 use route::parts::{BitMeaning, FieldTest};
 use route::{PayloadPattern, SignalCondition};
@@ -14,6 +14,8 @@ const LONGEST: usize = frame::dlc::FD_MAX;
 pub(crate) struct ConditionPlan {
     pub(crate) patterns: Vec<PayloadPattern>,
     pub(crate) tests: Option<Condition>,
+    /// The number of bytes that a frame must have: those that the first alternative needs.
+    pub(crate) len: u32,
 }
 
 /// Returns the form of a condition; `None` inside if no frame that BPF routes can meet it.
@@ -25,9 +27,18 @@ pub(crate) fn plan(condition: &SignalCondition) -> Result<Option<ConditionPlan>,
         let mut tests = tests.iter();
         tests.all(|test| test.field().end() <= LONGEST && !is_never(test))
     };
-    let alternatives: Vec<&Vec<FieldTest>> =
+    let mut alternatives: Vec<&Vec<FieldTest>> =
         condition.alternatives.iter().filter(is_possible).collect();
-    let mut plan = ConditionPlan::default();
+    // The program compares the length at the beginning of an alternative only, and ends at the
+    // first one that needs more bytes than the frame has.
+    alternatives.sort_by_key(|tests| end_of(tests));
+    let Some(first) = alternatives.first() else {
+        return Ok(None);
+    };
+    let mut plan = ConditionPlan {
+        len: end_of(first).into(),
+        ..ConditionPlan::default()
+    };
     let mut tests = Vec::new();
     for alternative in &alternatives {
         let first = tests.len();
@@ -38,12 +49,12 @@ pub(crate) fn plan(condition: &SignalCondition) -> Result<Option<ConditionPlan>,
             }
         }
         let of_alternative = tests.get_mut(first..).unwrap_or_default();
-        if let Some(last) = of_alternative.last_mut() {
-            last.flags |= TEST_LAST;
+        if let Some(first) = of_alternative.first_mut() {
+            first.end = end_of(alternative);
         }
-    }
-    if alternatives.is_empty() {
-        return Ok(None);
+        if let Some(last) = of_alternative.last_mut() {
+            last.is_last = 1;
+        }
     }
     if tests.len() > TESTS {
         return Err(format!(
@@ -52,9 +63,12 @@ pub(crate) fn plan(condition: &SignalCondition) -> Result<Option<ConditionPlan>,
         ));
     }
     if !tests.is_empty() {
+        let none = Test {
+            end: TEST_NONE,
+            ..Test::default()
+        };
         let mut all = Condition {
-            count: tests.len() as u32,
-            ..Condition::default()
+            test: [none; TESTS],
         };
         for (place, test) in all.test.iter_mut().zip(tests) {
             *place = test;
@@ -62,6 +76,13 @@ pub(crate) fn plan(condition: &SignalCondition) -> Result<Option<ConditionPlan>,
         plan.tests = Some(all);
     }
     Ok(Some(plan))
+}
+
+/// Returns the number of bytes that a frame needs to contain the signals of an alternative. Those
+/// of alternatives that BPF can express are in 64 bytes.
+fn end_of(tests: &[FieldTest]) -> u8 {
+    let ends = tests.iter().map(|test| test.field().end() as u8);
+    ends.max().unwrap_or(0)
 }
 
 /// Returns whether a test is that of no value at all.
@@ -118,9 +139,8 @@ fn range(test: &FieldTest) -> Result<Test, String> {
         span: span << unused | ones,
         at: word.at,
         shift: 64 - word.bits - word.shift,
-        end: test.field().end() as u8,
-        flags: if word.is_motorola { TEST_SWAP } else { 0 },
-        pad: 0,
+        is_motorola: word.is_motorola.into(),
+        ..Test::default()
     })
 }
 
@@ -130,21 +150,44 @@ mod tests {
     use proptest::prelude::*;
     use route::parts::{ByteOrder, FieldLayout, SignalField};
 
-    /// Returns whether the program would pass a payload for one test.
+    /// Returns whether the program would pass a payload with all bytes of the signal for one test.
     fn passes(test: &Test, payload: &[u8], is_classic: bool) -> bool {
         let mut buffer = [0xA5; 64];
         buffer[..payload.len()].copy_from_slice(payload);
-        if payload.len() < usize::from(test.end) {
-            return false;
-        }
         let at = usize::from(test.at);
         assert!(at + 8 <= if is_classic { 8 } else { 64 });
         let bytes = buffer[at..].first_chunk().unwrap();
-        let word = match test.flags & TEST_SWAP {
+        let word = match test.is_motorola {
             0 => u64::from_le_bytes(*bytes),
             _ => u64::from_be_bytes(*bytes),
         };
         (word << test.shift).wrapping_sub(test.low) <= test.span
+    }
+
+    #[test]
+    fn alternatives_stand_in_the_order_of_the_bytes_that_they_need() {
+        let test = |start, order| {
+            let layout = FieldLayout {
+                start,
+                bits: 8,
+                order,
+            };
+            let field = SignalField::new(layout, 64).unwrap();
+            FieldTest::new(field, BitMeaning::Unsigned, (1, 9), false).unwrap()
+        };
+        let condition = SignalCondition {
+            text: String::new(),
+            alternatives: vec![
+                vec![test(320, ByteOrder::Intel), test(8, ByteOrder::Intel)],
+                vec![test(23, ByteOrder::Motorola)],
+            ],
+        };
+        let plan = plan(&condition).unwrap().unwrap();
+        assert_eq!((plan.len, plan.patterns.len()), (3, 0));
+        let tests = plan.tests.unwrap().test;
+        let of = |test: &Test| (test.end, test.is_motorola, test.is_last);
+        let expected = [(3, 1, 1), (41, 0, 0), (0, 0, 1), (TEST_NONE, 0, 0)];
+        assert_eq!(tests[..4].iter().map(of).collect::<Vec<_>>(), expected);
     }
 
     proptest! {
@@ -185,7 +228,11 @@ mod tests {
                     field.write(&mut payload, value.wrapping_add_signed(delta));
                 }
                 let is_classic = payload.len() <= 8;
-                prop_assert_eq!(passes(&range, &payload, is_classic), test.matches(&payload));
+                let has_signal = payload.len() >= field.end();
+                prop_assert_eq!(
+                    has_signal && passes(&range, &payload, is_classic),
+                    test.matches(&payload)
+                );
                 if let Some(pattern) = pattern(&test) {
                     let matches = payload.len() >= pattern.value.len()
                         && pattern.value.iter().zip(&pattern.mask).zip(&payload)

@@ -2,23 +2,16 @@
 
 use super::about::AboutMap;
 use super::compile::TableImage;
+use super::constants::{ProgramConstants, ProgramSettings};
+use super::contents::MapContents;
 use super::error::whole;
-use super::layout::OP_WRITE;
 use super::ledger::TableLedger;
 use super::{BpfOptions, Error, loader, maps};
 use aya::Ebpf;
 use aya::maps::Map;
 use aya::programs::{SchedClassifier, Xdp};
-use route::{RouteMode, Routes};
+use route::Routes;
 use std::os::fd::{AsFd, BorrowedFd};
-
-/// The constants of the program, set when it is loaded.
-pub(crate) struct ProgramSettings {
-    /// The mark of this gateway in the frames that it sends.
-    pub(crate) mark: u32,
-    /// The kernel has `bpf_check_mtu`.
-    pub(crate) check_mtu: bool,
-}
 
 /// A table in the kernel, attached or not.
 pub(crate) struct TableGeneration {
@@ -37,71 +30,34 @@ impl TableGeneration {
         options: &BpfOptions,
         settings: &ProgramSettings,
     ) -> Result<Self, Error> {
-        let flags = [
-            ("FIRST", routes.mode == RouteMode::First),
-            ("TAP", options.tap),
-            ("EXACT", options.exact),
-            ("HAS_CHECK_MTU", settings.check_mtu),
-            ("CLOCK_FROM_MAP", options.test.clock),
-            ("HAS_OPS", !image.ops.is_empty()),
-            ("HAS_LIMITS", !image.limits.is_empty()),
-            ("HAS_PATTERNS", !image.patterns.is_empty()),
-            ("HAS_CONDITIONS", !image.conditions.is_empty()),
-            ("HAS_WRITES", image.ops.iter().any(|op| op.kind == OP_WRITE)),
-        ];
-        let numbers = [
-            ("PORT_MULTIPLIER", image.port_multiplier),
-            ("PORT_MASK", image.port_mask),
-            ("MAX_HOPS", u32::from(routes.max_hops)),
-            ("MARK", settings.mark),
-        ];
-        let sizes = [
-            ("ports", image.ports.len()),
-            ("groups", image.groups.len()),
-            ("slots", image.slots.len()),
-            ("rest", image.rest.len()),
-            ("routes", image.routes.len()),
-            ("destinations", image.destinations.len()),
-            ("patterns", image.patterns.len()),
-            ("conditions", image.conditions.len()),
-            ("ops", image.ops.len()),
-            ("crc_tables", image.crc_tables.len()),
-            ("sums", image.sums.len()),
-            ("limits", image.limits.len()),
-            ("ids", image.ids as usize),
-            ("about", about.pages() as usize),
-            ("route_counts", image.routes.len()),
-            ("port_counts", about.ports.len()),
-        ]
-        .map(|(name, len)| (name, (len as u32).max(1)));
-        let mut ebpf = loader::load(&flags, &numbers, &sizes)?;
-        maps::write(&ebpf, "ports", &image.ports)?;
-        maps::write(&ebpf, "groups", &image.groups)?;
-        maps::write(&ebpf, "slots", &image.slots)?;
-        maps::write(&ebpf, "rest", &image.rest)?;
         // If a frame needs a copy for another receiver, or no hop is allowed, the short path is
         // unusable.
-        let long = options.tap || options.exact || routes.max_hops == 0;
-        if long {
-            let mut routes = image.routes.clone();
-            for route in &mut routes {
-                route.short_sorts = 0;
-            }
-            maps::write(&ebpf, "routes", &routes)?;
-        } else {
-            maps::write(&ebpf, "routes", &image.routes)?;
+        let mut without_short = None;
+        if options.tap || options.exact || routes.max_hops == 0 {
+            let image: &mut TableImage = without_short.insert(image.clone());
+            image.leave_short_path();
         }
-        maps::write(&ebpf, "destinations", &image.destinations)?;
-        maps::write(&ebpf, "patterns", &image.patterns)?;
-        maps::write(&ebpf, "conditions", &image.conditions)?;
-        maps::write(&ebpf, "ops", &image.ops)?;
-        maps::write(&ebpf, "sums", &image.sums)?;
-        // XOR checksums also look up a table, so the map must not be empty.
-        let tables = [super::layout::CrcTable([0; 256])];
-        if image.crc_tables.is_empty() {
-            maps::write(&ebpf, "crc_tables", &tables)?;
-        } else {
-            maps::write(&ebpf, "crc_tables", &image.crc_tables)?;
+        let image = without_short.as_ref().unwrap_or(image);
+        let constants = ProgramConstants::of(image, routes, options, settings);
+        let contents = image.contents();
+        let mut sizes: Vec<(&'static str, u32)> = contents
+            .iter()
+            .map(|map| (map.name, map.len() as u32))
+            .collect();
+        sizes.extend([
+            ("limits", image.limits.len() as u32),
+            ("ids", image.ids),
+            ("about", about.pages()),
+            ("route_counts", image.routes.len() as u32),
+            ("port_counts", about.ports.len() as u32),
+        ]);
+        for (_, size) in &mut sizes {
+            // The kernel refuses a map without entries.
+            *size = (*size).max(1);
+        }
+        let mut ebpf = loader::load(&constants.flags, &constants.numbers, &sizes)?;
+        for map in &contents {
+            maps::write(&ebpf, map)?;
         }
         maps::write_limits(&mut ebpf, &image.limits)?;
         let verified = program(&mut ebpf)?;
@@ -146,7 +102,7 @@ impl TableGeneration {
 
     /// For tests: sets the time that rate limits see.
     pub(crate) fn set_clock(&self, now: u64) -> Result<(), Error> {
-        maps::write(&self.ebpf, "test_clock", &[now])
+        maps::write(&self.ebpf, &MapContents::of("test_clock", &[now]))
     }
 }
 

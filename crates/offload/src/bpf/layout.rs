@@ -45,8 +45,8 @@ pub(crate) const OP_CRC8: u32 = 4;
 pub(crate) const OP_XOR: u32 = 5;
 pub(crate) const OP_WRITE: u32 = 6;
 
-pub(crate) const TEST_SWAP: u8 = 1;
-pub(crate) const TEST_LAST: u8 = 2;
+/// The end of a test behind the last alternative: no frame has that many bytes.
+pub(crate) const TEST_NONE: u8 = u8::MAX;
 
 pub(crate) const WRITE_SWAP_FROM: u8 = 1;
 pub(crate) const WRITE_SWAP_TO: u8 = 2;
@@ -146,16 +146,15 @@ pub(crate) struct Test {
     pub(crate) span: u64,
     pub(crate) at: u8,
     pub(crate) shift: u8,
+    pub(crate) is_motorola: u8,
+    pub(crate) is_last: u8,
     pub(crate) end: u8,
-    pub(crate) flags: u8,
-    pub(crate) pad: u32,
+    pub(crate) pad: [u8; 3],
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Condition {
-    pub(crate) count: u32,
-    pub(crate) pad: u32,
     pub(crate) test: [Test; TESTS],
 }
 
@@ -220,7 +219,7 @@ plain! {
     Route: 64,
     Pattern: 136,
     Test: 24,
-    Condition: 200,
+    Condition: 192,
     Op: 152,
     CrcTable: 256,
     Sum: 2064,

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Built by `cargo xtask bpf` from crates/offload/bpf.
-static OBJECT: &[u8] =
+pub(super) static OBJECT: &[u8] =
     aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/gateway.bpf.o"));
 
 /// One loader for all tables: a new loader reads the kernel's BTF, which has megabytes, before it

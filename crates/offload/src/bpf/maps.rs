@@ -1,8 +1,9 @@
 //! Writing and reading of maps.
 
 use super::Error;
+use super::contents::MapContents;
 use super::error::whole;
-use super::layout::{Limit, Plain, PortCount, RouteCount};
+use super::layout::{Limit, PortCount, RouteCount};
 use aya::Ebpf;
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray};
 use std::os::fd::AsFd;
@@ -69,35 +70,37 @@ impl Drop for MappedMap {
     }
 }
 
-/// Writes values into an array map from its beginning, all at once.
-pub(crate) fn write<T: Plain>(ebpf: &Ebpf, name: &'static str, values: &[T]) -> Result<(), Error> {
-    const { assert!(size_of::<T>().is_multiple_of(8)) }
+/// Writes the contents of an array map, from its beginning, all at once.
+pub(crate) fn write(ebpf: &Ebpf, contents: &MapContents<'_>) -> Result<(), Error> {
+    let MapContents {
+        name,
+        value_size,
+        bytes,
+    } = *contents;
     let map = data(ebpf, name)?;
     let info = map.info().map_err(|error| wrong(name, whole(&error)))?;
-    if info.value_size() as usize != size_of::<T>() {
+    if info.value_size() as usize != value_size || !value_size.is_multiple_of(8) {
         return Err(wrong(
             name,
             format!(
-                "the object's values have {} bytes, ours {}",
-                info.value_size(),
-                size_of::<T>()
+                "the object's values have {} bytes, ours {value_size}",
+                info.value_size()
             ),
         ));
     }
-    if values.len() > info.max_entries() as usize {
+    if contents.len() > info.max_entries() as usize {
         return Err(wrong(name, "it is too small"));
     }
-    if values.is_empty() {
+    if bytes.is_empty() {
         return Ok(());
     }
-    let len = size_of_val(values);
-    let mapped = MappedMap::new(map, name, len)?;
-    // SAFETY: `values` has `len` initialized bytes without padding (`Plain`); the mapping has at
-    // least `len` bytes, because the map has as many values of the same size, which is a multiple
-    // of 8, so that the kernel puts no gaps between them. A new mapping does not overlap.
+    let mapped = MappedMap::new(map, name, bytes.len())?;
+    // SAFETY: the mapping has at least as many bytes, because the map has as many values of the same
+    // size, which is a multiple of 8, so that the kernel puts no gaps between them. A new mapping
+    // does not overlap.
     #[allow(unsafe_code)]
     unsafe {
-        std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), mapped.at.cast::<u8>(), len);
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), mapped.at.cast::<u8>(), bytes.len());
     }
     Ok(())
 }

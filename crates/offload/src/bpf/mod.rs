@@ -104,6 +104,12 @@ mod check;
 mod compile;
 #[cfg(feature = "bpf")]
 mod condition;
+#[cfg(feature = "bpf")]
+mod constants;
+#[cfg(feature = "bpf")]
+mod contents;
+#[cfg(all(test, feature = "bpf"))]
+mod emulator;
 mod error;
 #[cfg(feature = "bpf")]
 mod generation;

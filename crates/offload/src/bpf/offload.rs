@@ -2,7 +2,8 @@
 
 use super::attach::{InterfaceEntrance, remove_clsact};
 use super::compile::{PortInterface, compile, same_limits};
-use super::generation::{FdRoom, ProgramSettings, TableGeneration};
+use super::constants::ProgramSettings;
+use super::generation::{FdRoom, TableGeneration};
 use super::interfaces::pretend;
 use super::ledger::{LedgerTotals, TableLedger};
 use super::leftovers::{LeftTables, ProgramOwner};

@@ -7,11 +7,17 @@
     reason = "a test that cannot go on has failed"
 )]
 
+// Files that tests of other crates include, too, name the crate as those do.
+extern crate cangate_route as route;
+
 mod cangw;
 mod circles;
 #[path = "../common/mod.rs"]
 mod common;
 mod compile;
+mod exact;
+#[path = "../exact/mod.rs"]
+mod exact_reference;
 mod interest;
 mod limits;
 mod matching;

@@ -10,6 +10,7 @@
 mod adapters;
 mod bare;
 mod bare_differential;
+mod bare_signals;
 mod bench_chardev;
 mod bit_rates;
 mod bus_time;
@@ -49,6 +50,8 @@ mod uring;
 mod virtio;
 mod worst_case;
 
+#[path = "../../../../crates/route/tests/exact/mod.rs"]
+mod exact;
 // The code that draws rules and frames for kernels also draws them for images.
 #[allow(dead_code, reason = "drawn for kernels, too")]
 #[path = "../../../../crates/gateway/tests/cangw_kernel/frames.rs"]
