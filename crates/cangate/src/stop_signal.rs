@@ -25,7 +25,7 @@ impl StopSignal {
         let is_set = Arc::new(AtomicBool::new(false));
         let (pipe, write) = UnixStream::pair().map_err(fail)?;
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // The flag first: whoever is woken up must find it set.
+            // The flag first: the thread that is woken up must find it set.
             signal_hook::flag::register(signal, Arc::clone(&is_set)).map_err(fail)?;
             let write = write.try_clone().map_err(fail)?;
             signal_hook::low_level::pipe::register(signal, write).map_err(fail)?;

@@ -1,4 +1,4 @@
-//! What clients of a gateway do to its ports between two batches: they send frames by a port, and
+//! The access of a gateway's clients to ports, between two batches: they send frames by a port, and
 //! they watch the frames of a port. Neither is part of the way of a routed frame.
 
 use crate::engine::Engine;

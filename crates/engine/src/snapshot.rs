@@ -164,8 +164,8 @@ impl CounterSnapshot {
     ///
     /// * A port: the frames that it handed over, as counted on arrival, equal the port's own
     ///   report, and the sum of the fates. Copies offered equal copies answered; copies accepted
-    ///   and frames injected equal those that the port reports to have taken, and these, with the second frames of
-    ///   those that it duplicated on purpose, equal the sum of their outcomes.
+    ///   and frames injected equal those that the port reports to have taken, and these, with the
+    ///   second frames of those that it duplicated on purpose, equal the sum of their outcomes.
     /// * A route: frames taken equal frames forwarded or ended there; copies offered equal copies
     ///   answered.
     /// * All: copies by destination equal copies by route, for each kind of answer; and for each

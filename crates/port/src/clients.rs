@@ -1,9 +1,9 @@
-//! `inject` of `[ports.NAME]`: what clients of a running gateway may do with the port.
+//! `inject` of `[ports.NAME]`: the rights of clients of a running gateway at the port.
 
 use config::read;
 
 config::settings! {
-    /// What clients of the control socket may do with a port. It changes nothing about the port
+    /// The rights of clients of the control socket at a port. It changes nothing about the port
     /// itself.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct ClientSettings {

@@ -31,7 +31,8 @@ pub struct PortSpec {
     /// The names of what passes it. They do not count when specs are compared: a port with other
     /// names stays open.
     pub messages: MessageSettings,
-    /// What clients of a running gateway may do. It does not count when specs are compared, either.
+    /// The rights of clients of a running gateway. They do not count when specs are compared,
+    /// either.
     pub clients: ClientSettings,
 }
 

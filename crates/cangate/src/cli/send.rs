@@ -114,8 +114,8 @@ pub(crate) struct TimingArgs {
     /// Send all frames again after this time, for example 10ms, until SIGINT or SIGTERM, or --count
     /// times.
     ///
-    /// Each round is due a multiple of this time after the first one: a late frame does not move the
-    /// next ones.
+    /// Each round is due a multiple of this time after the first one: a late frame does not move
+    /// the next ones.
     #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) every: Option<Duration>,
     /// Send all frames this many times; without --every as fast as the port takes them.

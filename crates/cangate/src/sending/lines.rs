@@ -18,7 +18,7 @@ const MAX_LINE: u64 = 8192;
 /// The most bad lines that are reported one by one.
 const MAX_REPORTED: u64 = 5;
 
-/// What the reading thread found.
+/// A message of the reading thread.
 enum LineItem {
     /// A frame, with its time if the line is one of a log.
     Frame(Option<Nanos>, Box<FrameBuf>),
@@ -28,7 +28,7 @@ enum LineItem {
     Broken(io::Error),
 }
 
-/// What became of lines that are not frames.
+/// The lines that are not frames.
 #[derive(Debug, Default)]
 pub(crate) struct LineReport {
     /// Number of such lines.
@@ -94,7 +94,7 @@ impl LineFrames {
         })
     }
 
-    /// Returns what became of lines that are not frames.
+    /// Returns the lines so far that are not frames.
     pub(crate) const fn report(&self) -> &LineReport {
         &self.report
     }

@@ -31,8 +31,8 @@ impl SentSummary {
     }
 }
 
-/// Sends all frames of a source, or those until a signal. Frames that were taken have `settling`, in
-/// ns, to leave.
+/// Sends all frames of a source, or those until a signal. Frames that were taken have the time
+/// `settling`, in ns, to leave.
 ///
 /// # Errors
 /// The target cannot go on.

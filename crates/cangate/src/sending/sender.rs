@@ -221,8 +221,8 @@ mod tests {
     fn a_frame_without_room_is_offered_again_and_then_given_up() {
         let mut sender = FrameSender::new(3 * AGAIN);
         let mut source = rounds(&["001#", "002#", "003#", "004#", "005#"], 0, 1);
-        // The last answer is the first one: a frame waits once, one until its time is over, which is
-        // then over for the next one, too; one is refused.
+        // The last answer is the first one: a frame waits once, one until its time is over, which
+        // is then over for the next one, too; one is refused.
         let mut target = ToldTarget {
             answers: vec![
                 OfferAnswer::Unsupported,

@@ -2,7 +2,7 @@
 
 use crate::database;
 use console::Failure;
-use frame::CanId;
+use frame::{CanId, Kind};
 use signals::{IndexedDatabase, MessageDefinition};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -64,8 +64,12 @@ impl NamedDatabases {
         self.0.is_empty()
     }
 
-    /// Returns the message of frames with this ID at a port.
-    pub(crate) fn message(&self, port: &str, id: CanId) -> Option<&MessageDefinition> {
+    /// Returns the message of frames with this ID at a port. An XL frame has none: its priority is
+    /// not an ID of a message.
+    pub(crate) fn message(&self, port: &str, kind: Kind, id: CanId) -> Option<&MessageDefinition> {
+        if kind == Kind::Xl {
+            return None;
+        }
         let find = |wanted: Option<&str>| {
             let mut all = self.0.iter();
             all.find(|(port, _)| port.as_deref() == wanted)

@@ -43,7 +43,7 @@ impl SeenFrame {
     }
 }
 
-/// What is not shown, since the start.
+/// The frames that are not shown, since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct WatchLosses {
     /// Frames that were lost, because this program, or the machine, was too slow.

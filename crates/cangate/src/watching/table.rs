@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The most rows. Frames of further IDs are counted together.
 const MAX_ROWS: usize = 4096;
 
-/// What the frames of a row have in common. Rows are in the order of the fields.
+/// The common properties of the frames of a row. Rows are in the order of the fields.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct RowKey {
     /// The name of the port.

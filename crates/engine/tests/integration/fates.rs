@@ -10,7 +10,13 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+<<<<<<< HEAD:crates/engine/tests/integration/fates.rs
 use engine::{Engine, EngineError, Fate, LinkState, PortEvent, PortState};
+=======
+use common::{all, engine, memory_port, route};
+use engine::TransmitRefusal;
+use engine::{Accepted, Engine, EngineError, Fate, LinkState, PortEvent, PortState};
+>>>>>>> send:crates/engine/tests/engine.rs
 use frame::{CanId, Frame};
 use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, RoutingTable, StopReason};
 
@@ -47,6 +53,62 @@ scenarios! {
             (100, 200, 200)
         );
         assert_eq!(snapshot.port("p1").unwrap().tx.sent, 100);
+    }
+
+    /// Frames of clients have a counter of their own, with which the sums of their port add up.
+    fn frames_of_clients_are_counted_apart() {
+        let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+        {
+            let mut inside = ports[1].inside();
+            inside.queue = 3;
+            inside.room = 0;
+            inside.classic_only = true;
+        }
+        ports[0].feed(0..1);
+        engine.step(1);
+        let id = CanId::sff(0x123).unwrap();
+        let classic = Frame::classic(id, &[1, 2]).unwrap();
+        let frames = [classic, Frame::fd(id, 0, &[1]).unwrap(), classic, classic];
+        let inject = |engine: &mut Engine, port: &str| {
+            let mut answers = Vec::new();
+            let views = frames.iter().map(Frame::view);
+            let there = engine.inject(port, 2, views, |answer| answers.push(answer));
+            (there, answers)
+        };
+        let refused = |why| Err::<Accepted, _>(why);
+        let (unsupported, full) = (TransmitRefusal::Unsupported, TransmitRefusal::Full);
+        let expected = vec![Ok(Accepted), refused(unsupported), Ok(Accepted), refused(full)];
+        assert_eq!(inject(&mut engine, "p1"), (true, expected));
+        assert_eq!(inject(&mut engine, "p7"), (false, Vec::new()));
+        // The next step passes on what the port holds.
+        ports[1].inside().room = 10;
+        engine.step(3);
+        let snapshot = engine.snapshot();
+        snapshot.check().unwrap();
+        let port = snapshot.port("p1").unwrap();
+        assert_eq!((port.injected, port.copies.accepted), (2, 1));
+        assert_eq!((port.tx.taken, port.tx.sent), (3, 3));
+        // A port that fails at the flush is out of service, and the sums still add up.
+        ports[1].inside().flush_fails = true;
+        inject(&mut engine, "p1");
+        let (_, answers) = inject(&mut engine, "p1");
+        assert_eq!(answers, vec![refused(TransmitRefusal::Down); 4]);
+        let snapshot = engine.snapshot();
+        snapshot.check().unwrap();
+        let port = snapshot.port("p1").unwrap();
+        assert_eq!((port.injected, port.tx.taken, port.tx.lost), (5, 6, 3));
+    }
+
+    /// A half can be put around that of a port, and taken away again: the port stays the same.
+    fn halves_are_changed_between_two_steps() {
+        let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+        let mut number = 0;
+        assert!(engine.change_halves("p0", |_, _| number += 1));
+        assert!(!engine.change_halves("p7", |_, _| number += 1));
+        assert_eq!(number, 1);
+        ports[0].feed(0..1);
+        engine.step(1);
+        only_fate(&engine, Fate::Routed, 1);
     }
 
     /// Ports that are known to have no frames are skipped once; others never are.

@@ -1,4 +1,4 @@
-//! What clients of the control socket do with ports: they send frames by them, and watch them.
+//! The access of clients of the control socket to ports: they send frames by them, and watch them.
 
 use super::mailbox::WorkerMessage;
 use super::running::RunningGateway;

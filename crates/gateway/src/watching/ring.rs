@@ -23,7 +23,7 @@ pub(crate) struct FrameRing {
     lost: AtomicU64,
 }
 
-/// What a ring has of a frame in addition to its bytes.
+/// The properties of a frame that a ring has in addition to its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RingRecord {
     /// The time of the frame, ns since the Unix epoch.

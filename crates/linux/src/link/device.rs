@@ -98,7 +98,7 @@ fn file_name(path: &Path) -> Option<String> {
 }
 
 /// Returns the text of a file of sysfs; `None` where it is empty or cannot be read. The text comes
-/// from the device, which may be anybody's: control characters are left out, so that a terminal
+/// from the device, which need not be trusted: control characters are left out, so that a terminal
 /// can show it.
 fn read_text(path: &Path) -> Option<String> {
     let bytes = fs::read(path).ok()?;

@@ -204,7 +204,7 @@ impl<'d> WatchApp<'d> {
 
     /// Returns the name of the message of a row; empty if no database has it.
     pub(super) fn name(&self, key: &RowKey) -> &str {
-        let message = self.databases.message(&key.port, key.id);
+        let message = self.databases.message(&key.port, key.kind, key.id);
         message.map_or("", |message| message.name.as_str())
     }
 

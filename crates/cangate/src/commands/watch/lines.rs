@@ -77,7 +77,7 @@ fn append(text: &mut String, seen: &SeenFrame, has_direction: bool, databases: &
         direction: has_direction.then_some(direction),
     };
     let _ = writeln!(text, "{line}");
-    if let Some(message) = databases.message(&seen.port, frame.id()) {
+    if let Some(message) = databases.message(&seen.port, frame.kind(), frame.id()) {
         let decoded = DecodedFrame {
             message,
             payload: frame.data(),

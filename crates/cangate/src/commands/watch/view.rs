@@ -132,7 +132,7 @@ milliseconds: their mean, the shortest and the longest. Bytes that have changed 
 second are marked. R: received, T: sent by the port of a gateway. Lost frames were not shown,
 because this program or the machine was too slow.";
 
-/// Returns the lines of the rows that are in sight; moves the first one so that the selected row is.
+/// Returns the lines of the rows that are in sight, and moves them so that the selected row is one.
 fn rows(
     app: &mut WatchApp<'_>,
     columns: &ShownColumns,
@@ -304,7 +304,7 @@ fn details(
             lines.push(Line::from(format!("    {start:>4}: {}", bytes.join(" "))));
         }
     }
-    let message = app.databases.message(&key.port, key.id);
+    let message = app.databases.message(&key.port, key.kind, key.id);
     if let Some(message) = message.filter(|_| (is_open || app.shows_signals) && !key.is_rtr) {
         let decoded = DecodedFrame {
             message,
@@ -419,7 +419,7 @@ fn keys(app: &WatchApp<'_>) -> String {
         false => "  d signals",
     };
     format!(
-        "q quit  h help  ↑ ↓ Enter open{signals}  s sort: {}  {filter}  p pause  c clear",
+        "q quit  h help  Enter open{signals}  s sort: {}  {filter}  p pause  c clear",
         app.order.words()
     )
 }

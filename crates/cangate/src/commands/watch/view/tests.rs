@@ -107,13 +107,176 @@ fn screen(app: &mut WatchApp<'_>, width: u16, height: u16) -> String {
 }
 
 #[test]
-fn look() {
+fn eighty_columns() {
+    let databases = databases();
+    let expected = "\
+cangate watch  body, engine
+26 frames  5 rows  0 lost
+
+ PORT     ID          COUNT  MEAN ms MESSAGE            DATA
+▸body   R 123            20    10.00 EngineData         40 1F 02 11 22 33 44 13
+ body   T 200             2    100.0 DoorState          01 00
+ engine R 123             1        ·                    AA BB
+ engine R 7DF             1        ·
+ engine R 18DAF110        2    100.0                    00 01 02 03 04 05 06 …
+
+q quit  h help  Enter open  d signals  s sort: ID  / filter  p pause  c clear
+";
+    assert_eq!(screen(&mut app(&databases), 80, 11), expected);
+}
+
+#[test]
+fn a_wide_terminal_has_every_column_and_an_open_row_its_signals() {
     let databases = databases();
     let mut app = app(&databases);
-    println!("{}", screen(&mut app, 80, 12));
-    println!("{}", screen(&mut app, 110, 12));
-    press(&mut app, "\nd");
-    println!("{}", screen(&mut app, 110, 24));
+    press(&mut app, "\n");
+    let expected = "\
+cangate watch  body, engine
+26 frames  5 rows  0 lost
+
+ PORT     ID       FORMAT   LEN    COUNT  MEAN ms      MIN      MAX MESSAGE            DATA
+▸body   R 123      classic    8       20    10.00    10.00    10.00 EngineData         40 1F 02 11 22 33 44 13
+       0: 40 1F 02 11 22 33 44 13
+    Speed = 2000 rpm
+    Gear = Second (2)
+ body   T 200      classic    2        2    100.0    100.0    100.0 DoorState          01 00
+ engine R 123      XL         2        1        ·        ·        ·                    AA BB
+ engine R 7DF      remote     8        1        ·        ·        ·
+ engine R 18DAF110 FD BRS    12        2    100.0    100.0    100.0                    00 01 02 03 04 05 06 …
+q quit  h help  Enter open  d signals  s sort: ID  / filter  p pause  c clear
+";
+    assert_eq!(screen(&mut app, 110, 13), expected);
+    // A frame of 12 bytes is whole when its row is open; the first Esc closes it.
+    press(&mut app, "vvvv\n");
+    let wide = screen(&mut app, 110, 13);
+    assert!(
+        wide.contains("   0: 00 01 02 03 04 05 06 07 08 09 0A 0B"),
+        "{wide}"
+    );
+    assert!(!press(&mut app, "\x1b") && press(&mut app, "\x1b"));
+    // The signals of all rows.
+    press(&mut app, "d");
+    let wide = screen(&mut app, 110, 14);
+    assert!(
+        wide.contains("Speed = 2000 rpm") && wide.contains("Locked = 1"),
+        "{wide}"
+    );
+}
+
+#[test]
+fn bytes_that_have_changed_are_marked() {
+    let databases = databases();
+    let mut app = app(&databases);
+    let marked = |app: &mut WatchApp<'_>, after| {
+        let terminal = terminal(app, 80, 11, after);
+        let buffer = terminal.backend().buffer();
+        let row = 4;
+        let is_marked = |x: &u16| buffer[(*x, row)].modifier.contains(Modifier::REVERSED);
+        let text: String = (0..80)
+            .filter(is_marked)
+            .map(|x| buffer[(x, row)].symbol())
+            .collect();
+        text
+    };
+    // Only the last byte counts up; a second after the last frame it has no mark.
+    assert_eq!(marked(&mut app, 200_000_000), "13");
+    assert_eq!(marked(&mut app, 190_000_000 + SECOND), "");
+    app.color = true;
+    let terminal = terminal(&mut app, 80, 11, 200_000_000);
+    let cell = &terminal.backend().buffer()[(77, 4)];
+    assert_eq!((cell.symbol(), cell.fg), ("1", Color::Yellow));
+}
+
+#[test]
+fn rows_are_sorted_filtered_and_scrolled() {
+    let databases = databases();
+    let mut app = app(&databases);
+    let ids = |app: &mut WatchApp<'_>| -> Vec<String> {
+        app.rows()
+            .iter()
+            .map(|(key, _)| key.id.to_string())
+            .collect()
+    };
+    assert_eq!(ids(&mut app), ["123", "200", "123", "7DF", "18DAF110"]);
+    press(&mut app, "s");
+    assert_eq!(ids(&mut app)[0], "123", "the most frames");
+    press(&mut app, "r");
+    assert_eq!(ids(&mut app)[4], "123", "the most frames last");
+    press(&mut app, "rs");
+    assert_eq!(ids(&mut app)[0], "123", "the shortest period");
+    press(&mut app, "s");
+    assert_eq!(ids(&mut app)[0], "123", "the latest");
+    press(&mut app, "s/door\n");
+    assert_eq!(ids(&mut app), ["200"], "by the name of the message");
+    assert!(screen(&mut app, 80, 11).contains("/ filter: door"));
+    press(&mut app, "\x1b");
+    // Two rows have room: the selected one is among them.
+    press(&mut app, "vvvvvvvv");
+    let text = screen(&mut app, 80, 7);
+    assert!(
+        text.contains("▸engine R 18DAF110") && !text.contains("body   "),
+        "{text}"
+    );
+    press(&mut app, "^^^^^^^^");
+    assert!(screen(&mut app, 80, 7).contains("▸body   R 123"));
+}
+
+#[test]
+fn a_paused_screen_stands_still_and_losses_are_shown() {
+    let databases = databases();
+    let mut app = app(&databases);
+    press(&mut app, "p");
+    let losses = WatchLosses {
+        lost: 12,
+        error_frames: 1,
+    };
+    app.take(vec![seen(200_000_000, "body", false, "123#FF")], losses);
+    let text = screen(&mut app, 80, 11);
+    assert!(
+        text.contains("26 frames  5 rows  12 lost  1 error frame  paused"),
+        "{text}"
+    );
+    assert!(text.contains("40 1F 02"), "{text}");
+    press(&mut app, "p");
+    let text = screen(&mut app, 80, 11);
+    assert!(
+        text.contains("27 frames") && text.contains("EngineData         FF\n"),
+        "{text}"
+    );
+    press(&mut app, "c");
+    assert!(screen(&mut app, 80, 11).contains("0 frames  0 rows"));
+}
+
+#[test]
+fn one_interface_needs_no_column_of_ports() {
+    let databases = NamedDatabases::default();
+    let mut app = WatchApp::new(vec!["can0".to_owned()], false, &databases, false);
+    app.take(
+        vec![seen(0, "can0", false, "123#1122")],
+        WatchLosses::default(),
+    );
+    let text = screen(&mut app, 80, 7);
+    assert!(
+        text.contains("\n ID       FORMAT   LEN    COUNT  MEAN ms DATA\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n▸123      classic    2        1        · 11 22\n"),
+        "{text}"
+    );
     press(&mut app, "h");
-    println!("{}", screen(&mut app, 100, 24));
+    assert!(screen(&mut app, 80, 24).contains("select a row"));
+    assert!(press(&mut app, "q"));
+}
+
+#[test]
+fn every_size_is_drawn() {
+    let databases = databases();
+    let mut app = app(&databases);
+    press(&mut app, "\nd");
+    for width in (1..120).step_by(7) {
+        for height in (1..30).step_by(4) {
+            let _ = terminal(&mut app, width, height, 0);
+        }
+    }
 }
