@@ -14,10 +14,10 @@ pub(crate) mod list;
 pub(crate) mod ping;
 #[cfg(feature = "send")]
 pub(crate) mod send;
-#[cfg(feature = "watch")]
-pub(crate) mod watch;
 #[cfg(feature = "demo")]
 pub(crate) mod simulate;
+#[cfg(feature = "watch")]
+pub(crate) mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use console::Color;

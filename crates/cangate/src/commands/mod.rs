@@ -28,9 +28,9 @@ mod send;
 mod service;
 #[cfg(feature = "shm")]
 mod shm;
-mod stats_watch;
 #[cfg(feature = "demo")]
 mod simulation;
+mod stats_watch;
 mod timing;
 #[cfg(feature = "top")]
 mod top;

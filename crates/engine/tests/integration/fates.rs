@@ -10,13 +10,9 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-<<<<<<< HEAD:crates/engine/tests/integration/fates.rs
-use engine::{Engine, EngineError, Fate, LinkState, PortEvent, PortState};
-=======
-use common::{all, engine, memory_port, route};
-use engine::TransmitRefusal;
-use engine::{Accepted, Engine, EngineError, Fate, LinkState, PortEvent, PortState};
->>>>>>> send:crates/engine/tests/engine.rs
+use engine::{
+    Accepted, Engine, EngineError, Fate, LinkState, PortEvent, PortState, TransmitRefusal,
+};
 use frame::{CanId, Frame};
 use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, RoutingTable, StopReason};
 
