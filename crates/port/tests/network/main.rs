@@ -7,5 +7,7 @@
 mod arrival;
 mod common;
 mod datagrams;
+#[cfg(feature = "ieee1722")]
+mod ethernet;
 mod streams;
 mod words;
