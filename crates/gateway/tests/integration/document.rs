@@ -159,7 +159,7 @@ fn defaults_that_are_values_are_the_defaults() {
             "virtio" => "socket = 'a'\ncontroller = 'c'",
             "shm" => "socket = 'a'",
             "slcan" | "socketcand" => "listen = 1",
-            "ieee1722" => "connect = 'h:1'\ndelay = '1ms'",
+            "ieee1722" => "connect = 'h:1'\ndelay = '1ms'\nurgent = '123'",
             "cannelloni" => "transport = 'tcp'\nlisten = 1",
             _ => "",
         };

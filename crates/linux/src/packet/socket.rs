@@ -26,6 +26,8 @@ pub enum FrameProtocol {
     CanFd = 0x000D,
     /// CAN XL frames (Linux 6.1).
     CanXl = 0x000E,
+    /// Streams by IEEE 1722 on Ethernet (`ETH_P_TSN`).
+    Avtp = 0x22F0,
     /// Every kind, including the frames that the machine sends unless these are excluded
     /// ([`PacketSocket::ignore_outgoing`]).
     All = libc::ETH_P_ALL as u16,
@@ -90,6 +92,28 @@ impl PacketSocket {
             Ok(())
         } else {
             Err(last_errno())
+        }
+    }
+
+    /// Returns the hardware address of the interface to which the socket is attached.
+    ///
+    /// # Errors
+    /// The error of getsockname(2); EADDRNOTAVAIL where the interface has no address of 6 bytes.
+    pub fn hardware_address(&self) -> Result<[u8; 6], Errno> {
+        let mut address = address(0, FrameProtocol::Nothing)?;
+        let mut len = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        // SAFETY: pointer and length are those of one live `sockaddr_ll`, into which the kernel
+        // writes at most `len` bytes during the call; its integers are valid with any bytes. The
+        // descriptor is open: `self.fd` owns it.
+        let result = unsafe {
+            libc::getsockname(self.fd.as_raw_fd(), (&raw mut address).cast(), &raw mut len)
+        };
+        if result != 0 {
+            return Err(last_errno());
+        }
+        match (address.sll_halen, address.sll_addr) {
+            (6, [a, b, c, d, e, f, ..]) => Ok([a, b, c, d, e, f]),
+            _ => Err(Errno::ADDRNOTAVAIL),
         }
     }
 

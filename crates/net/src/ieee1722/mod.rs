@@ -1,4 +1,4 @@
-//! IEEE 1722 (AVTP): CAN frames as ACF messages, in datagrams of UDP (annex J).
+//! IEEE 1722 (AVTP): CAN frames as ACF messages, in datagrams of UDP (annex J) and on Ethernet.
 //!
 //! * A datagram over UDP begins with a sequence number of 32 bits. A stream's header follows: NTSCF
 //!   (subtype 82) without, or TSCF (subtype 05) with a presentation time; both have a sequence
@@ -20,7 +20,7 @@ mod trail;
 mod writer;
 
 pub use message::MessageVersion;
-pub use reader::{AcfReader, stream_of};
+pub use reader::{AcfReader, stream_of, unpadded_len};
 pub use report::{PeerReport, REPORT_BIT, REPORT_LENGTH};
 pub use writer::AcfWriter;
 
@@ -30,8 +30,12 @@ pub const DEFAULT_STREAM: u64 = 0xAABB_CCDD_EEFF_0001;
 /// The UDP port for continuous streams (IEEE 1722, annex J).
 pub const PORT: u16 = 17_220;
 
+/// The multicast address of streams that have none of their own: the first one of those that MAAP
+/// gives away (IEEE 1722, annex B).
+pub const MULTICAST: [u8; 6] = [0x91, 0xE0, 0xF0, 0x00, 0x00, 0x00];
+
 /// Length of the sequence number before a stream's header over UDP, bytes.
-const ENCAPSULATION: usize = 4;
+pub const ENCAPSULATION: usize = 4;
 
 /// The user-defined type of the messages between gateways.
 const USER_TYPE: u8 = 0x78;

@@ -17,6 +17,8 @@ pub struct AcfReader {
     others: u64,
     /// Frames of other buses since the last query.
     foreign: u64,
+    /// The sequence number before the stream's header is not one.
+    is_short: bool,
     /// Place of the present trail in the datagram.
     trail: Range<usize>,
 }
@@ -31,9 +33,36 @@ impl AcfReader {
             bus,
             others: 0,
             foreign: 0,
+            is_short: false,
             trail: 0..0,
         }
     }
+}
+
+impl AcfReader {
+    /// Returns the reader for datagrams of Ethernet, before which 4 bytes were put that are no
+    /// sequence number.
+    #[must_use]
+    pub const fn on_ethernet(mut self) -> Self {
+        self.is_short = true;
+        self
+    }
+}
+
+/// Returns the length of what an Ethernet frame has of a stream, without the padding to Ethernet's
+/// least length; `pdu` begins with the stream's header. Something else has its own length.
+#[must_use]
+pub fn unpadded_len(pdu: &[u8]) -> usize {
+    let len = match pdu {
+        [NTSCF, second, third, ..] => {
+            NTSCF_HEADER + usize::from(u16::from_be_bytes([second & 7, *third]))
+        }
+        [TSCF, ..] if pdu.len() >= TSCF_HEADER => {
+            TSCF_HEADER + usize::from(u16::from_be_bytes([pdu[20], pdu[21]]))
+        }
+        _ => pdu.len(),
+    };
+    len.min(pdu.len())
 }
 
 /// Returns whether the header of a datagram names this stream, or the stream of its reports.
@@ -105,7 +134,7 @@ impl DatagramReader for AcfReader {
         let long = datagram.first_chunk().map(|long| u32::from_be_bytes(*long));
         let number = DatagramNumber {
             short: sequence,
-            long,
+            long: long.filter(|_| !self.is_short),
         };
         Ok(Some(number))
     }

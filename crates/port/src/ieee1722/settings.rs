@@ -1,20 +1,25 @@
-//! `kind = "ieee1722"`: a stream of ACF messages over UDP.
+//! `kind = "ieee1722"`: a stream of ACF messages over UDP or on Ethernet.
 
 use super::play_out::{CLOCKS, LATE, PlayOutKeys};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{
-    EXPEDITED, LoopRules, PackRules, ReportRules, StreamBus, StreamRun, TunnelAddresses,
-    TunnelRules, check_mark, check_own, check_tunnel,
+    ArrivalRules, DatagramPort, EXPEDITED, EthernetEnds, EthernetSocket, LoopRules, PackRules,
+    ReportRules, StreamBus, StreamRun, TunnelAddresses, TunnelRules, check_mark, check_own,
+    check_tunnel,
 };
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::ids::{IdRange, id_ranges, urgent_words};
+use crate::network::mac::MacAddress;
 use crate::{Halves, NetworkLink, PortError, PortOpener};
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos};
 use net::LateRule;
-use net::ieee1722::{AcfReader, AcfWriter, DEFAULT_STREAM, MessageVersion, PORT, REPORT_BIT};
+use net::ieee1722::{
+    AcfReader, AcfWriter, DEFAULT_STREAM, MULTICAST, MessageVersion, PORT, REPORT_BIT,
+};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 port_kind! {
@@ -41,8 +46,19 @@ config::settings! {
             not "local" "bind" "listen_address";
         /// Where datagrams go.
         connect: Option<PeerAddress> = None => PeerAddress::key(), value "`\"HOST:PORT\"`",
-            default "required", needed "add `connect = \"HOST:PORT\"`, at which the other side listens",
-            not "remote" "peer" "host" "dst";
+            default "required over UDP", not "remote" "host" "dst";
+        /// The stream is directly on Ethernet (EtherType 22F0), on this interface, without
+        /// `listen` and `connect`. This needs the capability CAP_NET_RAW.
+        interface: Option<String> = None => read::text(), value "name", default "none: UDP",
+            not "device" "ifname" "iface";
+        /// On Ethernet: the hardware address of the other side, or of a group.
+        peer: MacAddress = MacAddress(MULTICAST) => MacAddress::key(),
+            value "`\"02:00:00:00:00:07\"`", default "the group 91:e0:f0:00:00:00",
+            not "mac" "dst_mac" "destination";
+        /// On Ethernet: frames have a tag (IEEE 802.1Q, without a VLAN) with a priority: this one
+        /// (PCP) for `urgent` frames, 0 for others.
+        vlan_priority: Option<u8> = None => read::integer(0..=7u8), default "no tag",
+            not "pcp" "priority" "vlan_prio";
         /// Senders that are allowed: addresses, or ranges such as `"192.0.2.0/24"`. Datagrams from
         /// other senders are refused, and counted as denied.
         allow: Option<Vec<AddressRange>> = None => allow(), value "list",
@@ -125,10 +141,38 @@ fn stream(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u64> {
     id
 }
 
+/// Checks that a port is on UDP or on Ethernet.
+fn check_ends(table: &TomlTable<'_>, found: &mut Diagnostics) {
+    let (is_ethernet, others) = match table.has("interface") {
+        true => (true, &["listen", "connect", "allow", "dscp"][..]),
+        false => (false, &["peer", "vlan_priority"][..]),
+    };
+    for key in others {
+        if table.has(key) {
+            let (message, hint) = match is_ethernet {
+                true => (
+                    format!("`{key}` is for UDP"),
+                    "leave it out: with `interface`, the stream is on Ethernet; or leave out `interface`",
+                ),
+                false => (
+                    format!("`{key}` is for Ethernet"),
+                    "add `interface`, such as `interface = \"eth0\"`, or leave it out",
+                ),
+            };
+            table.wrong(key, message, hint, found);
+        }
+    }
+    if !is_ethernet && !table.has("connect") && !table.is_misnamed("interface") {
+        let hint = "add `connect = \"HOST:PORT\"`, at which the other side listens; on Ethernet, `interface = \"eth0\"`";
+        table.missing("connect", hint, found);
+    }
+}
+
 /// The settings of a stream by IEEE 1722.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AvtpSettings {
     addresses: TunnelAddresses,
+    ethernet: Option<EthernetEnds>,
     stream: u64,
     bus: u16,
     version: MessageVersion,
@@ -148,6 +192,7 @@ impl AvtpSettings {
             let hint = "add `version = 2`, if the other side has it, or use 0 to 31";
             table.wrong("bus", "version 1 has 32 buses", hint, found);
         }
+        check_ends(table, found);
         check_tunnel(table, keys.pack, found);
         check_mark(table, &keys.urgent, found);
         check_own(table, Some(keys.listen), keys.connect.as_ref(), found);
@@ -169,6 +214,11 @@ impl AvtpSettings {
                 connect: keys.connect,
                 allow: keys.allow,
             },
+            ethernet: keys.interface.map(|interface| EthernetEnds {
+                interface,
+                peer: keys.peer,
+                priority: keys.vlan_priority,
+            }),
             stream: keys.stream,
             bus: keys.bus,
             version: keys.version,
@@ -203,6 +253,9 @@ impl PortSettings for AvtpSettings {
     }
 
     fn network_link(&self) -> Option<NetworkLink> {
+        if self.ethernet.is_some() {
+            return None;
+        }
         let protocol = format!("IEEE 1722 {:016X} {}", self.stream, self.bus);
         Some(self.addresses.link(protocol, false))
     }
@@ -212,9 +265,12 @@ impl PortSettings for AvtpSettings {
     }
 
     fn exclusive(&self) -> Option<ExclusiveResource> {
-        let listen = self.addresses.listen?;
+        let place = match (&self.ethernet, self.addresses.listen) {
+            (Some(ends), _) => format!("Ethernet interface {}", ends.interface),
+            (None, listen) => format!("UDP address {}", listen?),
+        };
         let hint = "each port of the same address has a `stream` or a `bus` of its own; the bit 8000 of the stream's ID is for reports";
-        let resource = ExclusiveResource::new(format!("UDP address {listen}"), hint);
+        let resource = ExclusiveResource::new(place, hint);
         let stream = self.stream & !REPORT_BIT;
         Some(resource.only(format!("bus {} of stream {stream:016X}", self.bus)))
     }
@@ -237,17 +293,34 @@ impl PortSettings for AvtpSettings {
             "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{urgent}{}{reports}{returned}{}",
             self.stream,
             self.bus,
-            self.addresses.words(self.pack),
+            match &self.ethernet {
+                None => self.addresses.words(self.pack),
+                Some(ends) => ends.words(self.pack),
+            },
             self.play_out.words(),
             allow_words(self.addresses.allow.as_deref())
         )
     }
 
     fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
-        let reader = AcfReader::new(self.stream, Some(self.bus));
-        // The kind has a default for `listen`.
-        let listen = self.addresses.listen;
-        let run = listen.map(|listen| StreamRun::of(opener, listen, self.stream));
+        let mut reader = AcfReader::new(self.stream, Some(self.bus));
+        let ethernet = match &self.ethernet {
+            None => None,
+            Some(ends) => {
+                let fail = |(what, error): (String, std::io::Error)| PortError {
+                    port: port.to_owned(),
+                    what,
+                    source: Some(error.into()),
+                };
+                reader = reader.on_ethernet();
+                Some(EthernetSocket::open(ends.clone()).map_err(fail)?)
+            }
+        };
+        let place = ethernet
+            .as_ref()
+            .map(EthernetSocket::peer)
+            .or(self.addresses.listen);
+        let run = place.map(|place| StreamRun::of(opener, place, self.stream));
         let run = run.unwrap_or_default();
         let mut writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief)
             .numbered_by(run.numbers());
@@ -276,6 +349,29 @@ impl PortSettings for AvtpSettings {
                 passes_returned: self.passes_returned,
             },
         };
-        self.addresses.open(port, opener, reader, writer, rules)
+        let Some(socket) = ethernet else {
+            return self.addresses.open(port, opener, reader, writer, rules);
+        };
+        let to = socket.peer();
+        let is_one = self
+            .ethernet
+            .as_ref()
+            .is_some_and(|ends| !ends.peer.is_group());
+        let ethernet = DatagramPort {
+            to,
+            reader,
+            writer,
+            rules: ArrivalRules {
+                allow: is_one.then(|| vec![AddressRange::one(to.ip())]),
+                local_only: false,
+                own: None,
+            },
+            packing: rules.packing,
+            play_out: rules.play_out,
+            reports: rules.reports,
+            loops: rules.loops,
+            run: rules.run,
+        };
+        Ok(ethernet.on_ethernet(port, opener, Arc::new(socket)))
     }
 }

@@ -19,6 +19,8 @@ pub(crate) mod endpoint;
     allow(dead_code, reason = "only these kinds have keys with identifiers")
 )]
 pub(crate) mod ids;
+#[cfg(feature = "ieee1722")]
+pub(crate) mod mac;
 mod remarks;
 #[cfg(any(feature = "cannelloni", feature = "slcan", feature = "socketcand"))]
 pub(crate) mod stream;

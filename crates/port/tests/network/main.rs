@@ -7,6 +7,8 @@
 mod arrival;
 mod common;
 mod datagrams;
+#[cfg(feature = "ieee1722")]
+mod ethernet;
 mod serial;
 mod streams;
 mod words;

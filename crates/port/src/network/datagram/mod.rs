@@ -5,6 +5,8 @@ mod association;
 mod backlog;
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
 mod bound;
+#[cfg(feature = "ieee1722")]
+mod ethernet;
 mod guard;
 mod place;
 mod receive;
@@ -28,6 +30,8 @@ pub(crate) use tunnel::{
     EXPEDITED, TunnelAddresses, TunnelRules, check_mark, check_own, check_tunnel,
 };
 
+#[cfg(feature = "ieee1722")]
+pub(crate) use ethernet::{EthernetEnds, EthernetSocket};
 pub(crate) use guard::LoopRules;
 pub(crate) use reports::ReportRules;
 pub(crate) use stream_run::StreamRun;
@@ -101,6 +105,17 @@ impl DatagramPort {
             epoch,
         );
         (Box::new(receive), Box::new(transmit))
+    }
+
+    /// Returns the halves on Ethernet.
+    #[cfg(feature = "ieee1722")]
+    pub(crate) fn on_ethernet(
+        self,
+        port: &str,
+        opener: &mut PortOpener,
+        socket: Arc<EthernetSocket>,
+    ) -> Halves {
+        self.halves(port, opener, Arc::clone(&socket), socket)
     }
 
     /// Returns the halves with two sockets of its own.

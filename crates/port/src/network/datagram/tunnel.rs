@@ -42,6 +42,14 @@ pub(crate) fn check_tunnel(table: &TomlTable<'_>, pack: Nanos, found: &mut Diagn
     }
 }
 
+/// Returns the words of `cangate check` for the key `pack`.
+pub(super) fn pack_words(pack: Nanos) -> String {
+    match pack {
+        0 => String::new(),
+        pack => format!("; frames wait {} us for others", pack as f64 / 1e3),
+    }
+}
+
 /// Reports a port that would send to itself, as far as its addresses are numbers.
 pub(crate) fn check_own(
     table: &TomlTable<'_>,
@@ -91,10 +99,7 @@ impl TunnelAddresses {
     pub(crate) fn words(&self, pack: Nanos) -> String {
         let listen = self.listen.map(|listen| format!("at {listen}, "));
         let connect = self.connect.as_ref().map(ToString::to_string);
-        let pack = match pack {
-            0 => String::new(),
-            pack => format!("; frames wait {} us for others", pack as f64 / 1e3),
-        };
+        let pack = pack_words(pack);
         let (listen, connect) = (listen.unwrap_or_default(), connect.unwrap_or_default());
         format!("{listen}to {connect}{pack}")
     }
