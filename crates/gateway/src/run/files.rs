@@ -19,7 +19,7 @@ use engine::{FrameInterest, PortError};
 use frame::Nanos;
 #[cfg(feature = "simulate")]
 use port::embedded::BusTraffic;
-use port::{FileOrStream, PortKinds, PortOpener, PortSettings, PortSpec};
+use port::{FileOrStream, InterfaceFinder, PortKinds, PortOpener, PortSettings, PortSpec};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::Read;
@@ -342,6 +342,10 @@ impl PlanSource for GatewayFiles {
 
     fn is_in_force(&self, spec: &PortSpec) -> bool {
         spec.settings.is_in_force()
+    }
+
+    fn interface_finder(&self, spec: &PortSpec) -> Option<InterfaceFinder> {
+        spec.settings.interface_finder()
     }
 
     fn interface<'s>(&self, spec: &'s PortSpec) -> Option<&'s str> {

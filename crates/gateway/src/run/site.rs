@@ -5,6 +5,7 @@ use super::halves::Port;
 use super::kernel_plan::KernelPlan;
 use super::lines::RouteLine;
 use engine::{FrameInterest, PortError};
+use port::InterfaceFinder;
 use route::{Routes, RoutingTable};
 
 /// The configuration of a run.
@@ -90,6 +91,12 @@ pub trait PlanSource {
     fn describe(&self, spec: &Self::Spec) -> String {
         let _ = spec;
         String::new()
+    }
+
+    /// Returns a finder of the interface of a port that is chosen by its device.
+    fn interface_finder(&self, spec: &Self::Spec) -> Option<InterfaceFinder> {
+        let _ = spec;
+        None
     }
 
     /// Returns the Linux interface behind a port.

@@ -8,9 +8,13 @@ use super::script::{parts, printed};
 #[ignore = "boots a guest"]
 fn the_file_sets_a_controller_and_chooses_it_by_its_device() {
     let Some(_lab) = lab() else { return };
-    let text = printed("--bench kvaser --kernel 6.1 --timeout 600", "link_settings.sh");
+    let text = printed(
+        "--bench kvaser --kernel 6.1 --timeout 600",
+        "link_settings.sh",
+    );
     let steps = parts(&text);
-    let all = "qlen 5 can <TRIPLE-SAMPLING,ONE-SHOT,BERR-REPORTING,PRESUME-ACK,CC-LEN8-DLC> sjw 2\n";
+    let all =
+        "qlen 5 can <TRIPLE-SAMPLING,ONE-SHOT,BERR-REPORTING,PRESUME-ACK,CC-LEN8-DLC> sjw 2\n";
     assert_eq!(steps["all"], all);
     assert_eq!(steps["as it is"], all);
     let up = |now: &str, wanted: &str| {
@@ -32,7 +36,11 @@ fn the_file_sets_a_controller_and_chooses_it_by_its_device() {
         "qlen 5 can <LISTEN-ONLY,TRIPLE-SAMPLING,BERR-REPORTING,CC-LEN8-DLC> sjw 1\nrefused\n"
     );
     let termination = "error: a: can1 cannot be set to a termination of 120 ohms: Operation not supported (os error 95)";
-    assert!(steps["termination"].starts_with(termination), "{}", steps["termination"]);
+    assert!(
+        steps["termination"].starts_with(termination),
+        "{}",
+        steps["termination"]
+    );
     assert_eq!(steps["device"], "bitrate 250000\ncan1 is gone\n");
     assert_eq!(
         steps["altname"],
@@ -40,7 +48,10 @@ fn the_file_sets_a_controller_and_chooses_it_by_its_device() {
     );
     let several = steps["several"];
     assert!(several.contains("can0 (device 0000:"), "{several}");
-    assert!(several.contains("; add a property that differs"), "{several}");
+    assert!(
+        several.contains("; add a property that differs"),
+        "{several}"
+    );
     let none = steps["none"];
     assert!(none.contains("driver kvaser_pci, channel 0"), "{none}");
     assert!(none.ends_with("waits\n"), "{none}");
