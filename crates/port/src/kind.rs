@@ -223,7 +223,7 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         false
     }
 
-    /// Returns what a simulation puts in place of the port.
+    /// Returns the stand-in of the port in a simulation.
     fn stand_in(&self, place: SimulatedPlace<'_>) -> StandIn {
         let _ = place;
         StandIn::Nothing("whose other side is another program or machine")
