@@ -85,7 +85,7 @@ impl WorldTraffic {
             .or(self.quiet_since.map(|since| since + QUIET))
     }
 
-    /// Returns the time at which [`WorldTraffic::release`] has something to do, up to `until`.
+    /// Returns the time at which [`WorldTraffic::take`] has something to do, up to `until`.
     pub(super) fn next_release(&self, until: Nanos) -> Option<Nanos> {
         self.traffic.due().filter(|due| *due <= until)
     }
