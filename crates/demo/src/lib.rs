@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod account;
 mod bus_logs;
 mod error;
 mod live;
@@ -28,6 +29,7 @@ mod summary;
 mod tap;
 mod traffic;
 
+pub use account::LogAccount;
 pub use error::Error;
 pub use live::{LiveReplay, ReplaySums};
 pub use observer::Observation;
@@ -36,4 +38,3 @@ pub use replay::{InterfaceMap, LogInput, LogRepeat};
 pub use run::{DemoOptions, TesterInput, gateway_file, run};
 pub use stopped::{StopColumn, StoppedCopies};
 pub use summary::{BusLine, DemoSummary, FrameSums, ProcessingTime, Quantiles, RouteLine};
-pub use traffic::LogAccount;

@@ -1,9 +1,9 @@
 //! A log that is replayed on the buses of a gateway that runs in real time.
 
+use crate::account::LogAccount;
 use crate::bus_logs::BusLogs;
 use crate::error::Error;
 use crate::replay::{BusRelease, LogInput, LogReplay, ReplayBus};
-use crate::traffic::LogAccount;
 use bus::{BusConfig, NodeEvent};
 use frame::Nanos;
 use gateway::config::GatewayConfig;

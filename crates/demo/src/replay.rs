@@ -1,9 +1,9 @@
 //! A log as the traffic of testers: which bus each frame is on, when it is sent, how often the log
 //! is repeated, and where the replay waits for an answer.
 
+use crate::account::LogAccount;
 use crate::error::Error;
 use crate::script::{AnswerWait, ScriptReader, WaitList};
-use crate::traffic::LogAccount;
 use frame::{CanId, Frame, FrameBuf, Kind, Nanos};
 use port::log::{FileFormat, InterfaceName, LogError, LogReader};
 use probe::traffic::TrafficRelease;

@@ -1,12 +1,13 @@
 //! The figures of a run, for the table and the JSON.
 
+use crate::account::LogAccount;
 use crate::error::Error;
 use crate::names::message_names;
 use crate::observer::{Observation, PortObservers};
 use crate::play::PlayedRun;
 use crate::scene::DemoScene;
 use crate::stopped::StoppedCopies;
-use crate::traffic::{LogAccount, TesterSource};
+use crate::traffic::TesterSource;
 use engine::{CounterSnapshot, Fate, TxCounters};
 use frame::Nanos;
 use gateway::config::GatewayConfig;
@@ -264,8 +265,8 @@ impl DemoSummary {
     }
 
     /// Returns all sums that should add up and do not. The demo's records, the gateway's counters
-    /// and the buses' statistics are counted independently of one another. `from_buses`: frames that
-    /// the gateway's ports on buses handed over.
+    /// and the buses' statistics are counted independently of one another. `from_buses`: frames
+    /// that the gateway's ports on buses handed over.
     fn imbalances(&self, played: &PlayedRun, from_buses: u64) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(imbalance) = self.gateway.check() {

@@ -2,15 +2,13 @@
 //! bus, so that a test runs the file that is deployed.
 //!
 //! [`GatewayConfig::simulated`] replaces the ports of a configuration. Everything else stays as the
-//! file has it: routes, limits, queues, databases, protection. [`run_simulated`] runs the result in
-//! real time, and reloads it in the same way; the crate `demo` runs it in bus time.
+//! file has it: routes, limits, queues, databases, protection. [`crate::run::run_simulated`] runs
+//! the result in real time, and reloads it in the same way; the crate `demo` runs it in bus time.
 
 use crate::config::{GatewayConfig, Offload};
-use crate::notice::Listener;
-use crate::run::{RunError, RunOptions, RunSummary, SimulatedRun, run_as};
 use frame::wire::BitRate;
-use port::embedded::{BusSettings, BusTraffic};
-use port::{NodeStandIn, PortKinds, PortSpec, SimulatedPlace, StandIn};
+use port::embedded::BusSettings;
+use port::{NodeStandIn, PortSpec, SimulatedPlace, StandIn};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -104,26 +102,6 @@ impl GatewayConfig {
         }
         Err(SimulationError(making.wrong))
     }
-}
-
-/// Runs a gateway on embedded buses in real time, as [`crate::run::run`] runs it on interfaces.
-/// `traffic` is what other nodes send on the buses.
-///
-/// # Errors
-/// [`RunError`].
-pub fn run_simulated(
-    config: GatewayConfig,
-    kinds: &PortKinds,
-    options: &RunOptions,
-    simulation: SimulationOptions,
-    traffic: Option<Box<dyn BusTraffic>>,
-    listener: &Listener<'_>,
-) -> Result<RunSummary, RunError> {
-    let run = SimulatedRun {
-        options: simulation,
-        traffic,
-    };
-    run_as(config, kinds, options, Some(run), listener)
 }
 
 /// Returns the settings of a port that is a node on an embedded bus.

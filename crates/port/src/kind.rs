@@ -149,6 +149,12 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         None
     }
 
+    /// Returns a finder of the interface, if the port chooses it by its device: its name can change
+    /// while the port is open.
+    fn interface_finder(&self) -> Option<InterfaceFinder> {
+        None
+    }
+
     /// Returns the device, socket or other resource that no two ports can have; by default the
     /// interface.
     fn exclusive(&self) -> Option<ExclusiveResource> {
@@ -224,7 +230,7 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         false
     }
 
-    /// Returns what a simulation puts in place of the port.
+    /// Returns the stand-in of the port in a simulation.
     fn stand_in(&self, place: SimulatedPlace<'_>) -> StandIn {
         let _ = place;
         StandIn::Nothing("whose other side is another program or machine")
@@ -307,6 +313,31 @@ impl ExclusiveResource {
             (Some(_), Some(_)) => None,
             _ => Some(name.clone()),
         }
+    }
+}
+
+/// A function that finds the present name of a port's interface; it returns `None` while there is
+/// none.
+#[derive(Clone)]
+pub struct InterfaceFinder(Arc<dyn Fn() -> Option<String> + Send + Sync>);
+
+impl InterfaceFinder {
+    /// Creates it of a function.
+    #[must_use]
+    pub fn new(find: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(find))
+    }
+
+    /// Returns the present name.
+    #[must_use]
+    pub fn find(&self) -> Option<String> {
+        (self.0)()
+    }
+}
+
+impl Debug for InterfaceFinder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("InterfaceFinder")
     }
 }
 

@@ -95,7 +95,7 @@ pub use faults::PortFaults;
 pub use keys::queue;
 pub use kind::{
     ComparableSettings, DatabasesByName, ExclusiveResource, FileOrStream, FramePassage,
-    LONGEST_NAME, LONGEST_QUEUE, PeerLimits, PlacedPort, PortKind, PortSettings,
+    InterfaceFinder, LONGEST_NAME, LONGEST_QUEUE, PeerLimits, PlacedPort, PortKind, PortSettings,
 };
 pub use kinds::{KnownKind, PortKinds};
 pub use messages::MessageSettings;

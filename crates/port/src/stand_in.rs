@@ -1,5 +1,5 @@
-//! What a simulation puts in place of a port, so that a gateway file that is deployed can be
-//! tested without its hardware.
+//! The stand-ins of ports in a simulation, so that a gateway file that is deployed can be tested
+//! without its hardware.
 //!
 //! Each kind of port names its stand-in ([`PortSettings::stand_in`](crate::PortSettings)). A port
 //! on a CAN interface becomes a node on an embedded bus; a port that needs no hardware stays as it
@@ -20,7 +20,7 @@ pub struct SimulatedPlace<'a> {
     pub out: Option<&'a Path>,
 }
 
-/// What a simulation puts in place of a port.
+/// The stand-in of a port in a simulation.
 #[derive(Clone, Debug)]
 pub enum StandIn {
     /// The port itself, because it needs no hardware.

@@ -19,7 +19,7 @@ use engine::{FrameInterest, PortError};
 use frame::Nanos;
 #[cfg(feature = "simulate")]
 use port::embedded::BusTraffic;
-use port::{FileOrStream, PortKinds, PortOpener, PortSettings, PortSpec};
+use port::{FileOrStream, InterfaceFinder, PortKinds, PortOpener, PortSettings, PortSpec};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::Read;
@@ -347,6 +347,10 @@ impl PlanSource for GatewayFiles {
 
     fn takes_frames_of_clients(&self, spec: &PortSpec) -> bool {
         self.config.options.inject || spec.clients.inject
+    }
+
+    fn interface_finder(&self, spec: &PortSpec) -> Option<InterfaceFinder> {
+        spec.settings.interface_finder()
     }
 
     fn interface<'s>(&self, spec: &'s PortSpec) -> Option<&'s str> {

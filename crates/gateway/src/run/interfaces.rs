@@ -9,6 +9,7 @@ use engine::{CounterSnapshot, FrameInterest, InterestIds, LinkState, PortCount, 
 use frame::ErrorState;
 use frame::wire::BitRate;
 use linux::link::{ControllerCounters, ControllerState, LinkCounters, NetLink, NetLinks};
+use port::InterfaceFinder;
 use route::RoutingTable;
 
 /// The reasons why a number is not known.
@@ -40,6 +41,8 @@ struct CounterBase {
 struct WatchedPort {
     port: String,
     interface: String,
+    /// Finds it, where it was chosen by its device.
+    finder: Option<InterfaceFinder>,
     in_kernel: bool,
     /// Whether the kernel was not asked for every frame.
     filtered: bool,
@@ -66,8 +69,12 @@ impl PortInterfaces {
         let used = kernel.used();
         let mut all = Vec::new();
         for ((port, spec), interest) in plan.ports.iter().zip(interests) {
-            let Some(interface) = site.interface(spec) else {
-                continue;
+            let finder = site.interface_finder(spec);
+            let interface = match (site.interface(spec), &finder) {
+                (Some(interface), _) => interface,
+                // It is not there yet.
+                (None, Some(_)) => "",
+                (None, None) => continue,
             };
             let taken = |(_, name, takes): &(&str, &str, bool)| *takes && *name == interface;
             let unknown = if interest.error_frames {
@@ -78,6 +85,7 @@ impl PortInterfaces {
             all.push(WatchedPort {
                 port: port.clone(),
                 interface: interface.to_owned(),
+                finder,
                 in_kernel: false,
                 filtered: interest.ids != InterestIds::Everything,
                 unknown,
@@ -92,6 +100,7 @@ impl PortInterfaces {
             all.push(WatchedPort {
                 port: port.to_owned(),
                 interface: interface.to_owned(),
+                finder: None,
                 in_kernel: true,
                 filtered: false,
                 unknown: None,
@@ -116,10 +125,7 @@ impl PortInterfaces {
 
     fn start_counting_at(&mut self, reading: &Reading, counted: Option<&CounterSnapshot>) {
         for watched in self.0.iter_mut().filter(|watched| watched.base.is_none()) {
-            let link = reading
-                .as_ref()
-                .ok()
-                .and_then(|l| l.get(&watched.interface));
+            let link = reading.as_ref().ok().and_then(|all| watched.link(all));
             let port = counted.and_then(|counted| counted.port(&watched.port));
             watched.base = link.map(|link| CounterBase {
                 index: link.index,
@@ -194,7 +200,7 @@ impl PortInterfaces {
         } = &mut notice
         {
             let known = self.0.iter().find(|watched| watched.port == *port);
-            *interface = known.map(|watched| watched.interface.clone());
+            *interface = known.map(WatchedPort::name);
         }
         notice
     }
@@ -229,10 +235,25 @@ impl PortInterfaces {
 }
 
 impl WatchedPort {
+    /// Returns the present name of the interface, or the last known one.
+    fn name(&self) -> String {
+        let found = self.finder.as_ref().and_then(InterfaceFinder::find);
+        found.unwrap_or_else(|| self.interface.clone())
+    }
+
+    /// Returns the interface. One that was chosen by its device may have another name by now, and
+    /// another interface its former name.
+    fn link<'l>(&self, links: &'l NetLinks) -> Option<&'l NetLink> {
+        match &self.finder {
+            Some(finder) => links.get(&finder.find()?),
+            None => links.get(&self.interface),
+        }
+    }
+
     fn row(&self, reading: &Reading, port: Option<&PortCount>) -> InterfaceRow {
         let mut row = InterfaceRow {
             port: self.port.clone(),
-            interface: self.interface.clone(),
+            interface: self.name(),
             in_kernel: self.in_kernel,
             ..InterfaceRow::default()
         };
@@ -243,7 +264,7 @@ impl WatchedPort {
                 return row;
             }
         };
-        let link = links.get(&self.interface);
+        let link = self.link(links);
         row.state = Some(state(link));
         let rate = link.and_then(|link| link.bit_rate);
         row.bitrate = rate.map(BitRate::nominal).filter(|rate| *rate > 0);

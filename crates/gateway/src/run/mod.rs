@@ -27,6 +27,8 @@ mod readiness;
 mod realtime;
 mod running;
 mod signals;
+#[cfg(feature = "simulate")]
+mod simulated;
 mod site;
 mod spin;
 mod stdout;
@@ -42,14 +44,14 @@ pub use error::{
     StartError,
 };
 pub use files::{RunOptions, control_path, control_path_to_ask, run};
-#[cfg(feature = "simulate")]
-pub(crate) use files::{SimulatedRun, run_as};
 pub use halves::Port;
 pub use kernel_plan::KernelPlan;
 pub use lines::{PathObjection, RouteLine};
 pub use offloaded::{absent_interfaces, data_paths, objections};
 pub use options::{EndReason, RunSettings, RunSummary};
 pub use running::ReloadSummary;
+#[cfg(feature = "simulate")]
+pub use simulated::run_simulated;
 pub use site::{PlanSource, RunPlan};
 pub use stdout::standard_output_is_closed;
 pub use supervise::supervise;

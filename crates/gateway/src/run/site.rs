@@ -5,6 +5,7 @@ use super::halves::Port;
 use super::kernel_plan::KernelPlan;
 use super::lines::RouteLine;
 use engine::{FrameInterest, PortError};
+use port::InterfaceFinder;
 use route::{Routes, RoutingTable};
 
 /// The configuration of a run.
@@ -96,6 +97,12 @@ pub trait PlanSource {
     fn takes_frames_of_clients(&self, spec: &Self::Spec) -> bool {
         let _ = spec;
         false
+    }
+
+    /// Returns a finder of the interface of a port that is chosen by its device.
+    fn interface_finder(&self, spec: &Self::Spec) -> Option<InterfaceFinder> {
+        let _ = spec;
+        None
     }
 
     /// Returns the Linux interface behind a port.

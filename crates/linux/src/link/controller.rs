@@ -4,10 +4,10 @@ use crate::netlink::{inner, number};
 use frame::ErrorState;
 use frame::wire::BitRate;
 
-const IFLA_CAN_BITTIMING: u16 = 1;
+pub(super) const IFLA_CAN_BITTIMING: u16 = 1;
 const IFLA_CAN_STATE: u16 = 4;
 const IFLA_CAN_BERR_COUNTER: u16 = 8;
-const IFLA_CAN_DATA_BITTIMING: u16 = 9;
+pub(super) const IFLA_CAN_DATA_BITTIMING: u16 = 9;
 
 /// A controller's present error counters: `struct can_berr_counter`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -4,7 +4,7 @@ use super::controller::{
     ControllerCounters, ControllerState, ErrorCounters, controller, error_counters, sample_points,
 };
 use super::counters::LinkCounters;
-use super::settings::PresentSettings;
+use super::modes::PresentSettings;
 use crate::Errno;
 use crate::netlink::{
     Error, KernelRefusal, MalformedMessage, NetlinkSocket, attribute, attributes, inner, number,

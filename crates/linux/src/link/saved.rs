@@ -1,8 +1,10 @@
 //! The settings of a CAN interface, to set another one up in the same way: the interface that its
 //! card gets when the kernel's driver has the card again.
 
+use super::controller::{IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
 use super::interface::{IFINFO, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO};
 use super::interface::{IFLA_TXQLEN, LinkError, RTM_NEWLINK, raw};
+use super::modes::IFLA_CAN_CTRLMODE;
 use crate::Errno;
 use crate::netlink::{
     Error, KernelRefusal, NetlinkSocket, attribute, attributes, inner, nested, number, text,
@@ -11,10 +13,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 /// `uapi/linux/can/netlink.h`.
-pub(super) const IFLA_CAN_BITTIMING: u16 = 1;
-pub(super) const IFLA_CAN_CTRLMODE: u16 = 5;
 pub(super) const IFLA_CAN_RESTART_MS: u16 = 6;
-pub(super) const IFLA_CAN_DATA_BITTIMING: u16 = 9;
 
 pub(super) const IFF_UP: u32 = 1;
 
@@ -180,6 +179,16 @@ fn is_taken(answer: &Result<Option<KernelRefusal>, Error>) -> bool {
 fn rename(index: u32, name: &str) -> Vec<u8> {
     let mut body = head(index, 0);
     attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
+    body
+}
+
+/// Returns the body of RTM_NEWLINK with options of a controller.
+pub(super) fn with_options(index: u32, data: &[u8]) -> Vec<u8> {
+    let mut info = Vec::new();
+    attribute(&mut info, IFLA_INFO_KIND, b"can");
+    nested(&mut info, IFLA_INFO_DATA, data);
+    let mut body = head(index, 0);
+    nested(&mut body, IFLA_LINKINFO, &info);
     body
 }
 

@@ -1,11 +1,12 @@
 //! Setting up a CAN interface: bit rates, restart, switching it on.
 
-use super::interface::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, LinkError, NetLink};
-use super::saved::{IFF_UP, IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
-use super::saved::{IFLA_CAN_RESTART_MS, change, head, switch_off};
-use super::settings::{ControllerSettings, SJW};
+use super::controller::{IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
+use super::interface::{LinkError, NetLink};
+use super::modes::SJW;
+use super::saved::{IFF_UP, IFLA_CAN_RESTART_MS, change, head, switch_off, with_options};
+use super::settings::ControllerSettings;
 use crate::Errno;
-use crate::netlink::{Error, KernelRefusal, NetlinkSocket, attribute, nested};
+use crate::netlink::{Error, KernelRefusal, NetlinkSocket, attribute};
 use frame::wire::BitRate;
 
 /// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
@@ -295,7 +296,7 @@ impl LinkSetup {
         let ms = self.restart.ms();
         let mut data = Vec::new();
         attribute(&mut data, IFLA_CAN_RESTART_MS, &ms.to_ne_bytes());
-        match (change(netlink, options(index, &data))?, self.restart) {
+        match (change(netlink, with_options(index, &data))?, self.restart) {
             (None, _) => Ok(None),
             (Some(refusal), RestartDelay::Asked(_)) => Err(SetupError::Restart {
                 name: interface.to_owned(),
@@ -357,23 +358,14 @@ impl LinkSetup {
             attribute(&mut data, IFLA_CAN_DATA_BITTIMING, &fast);
             settings.add_delay(&mut data, (FD, FD));
         }
-        options(index, &data)
+        with_options(index, &data)
     }
-}
-
-/// Returns the body of RTM_NEWLINK with options of a controller.
-pub(super) fn options(index: u32, data: &[u8]) -> Vec<u8> {
-    let mut info = Vec::new();
-    attribute(&mut info, IFLA_INFO_KIND, b"can");
-    nested(&mut info, IFLA_INFO_DATA, data);
-    let mut body = head(index, 0);
-    nested(&mut body, IFLA_LINKINFO, &info);
-    body
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::saved::IFLA_CAN_CTRLMODE;
+    use super::super::interface::IFLA_INFO_DATA;
+    use super::super::modes::IFLA_CAN_CTRLMODE;
     use super::*;
     use crate::netlink::{attributes, inner, number};
 

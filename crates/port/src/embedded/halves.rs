@@ -1,6 +1,7 @@
 //! A gateway's node on an embedded bus.
 
-use super::world::{ArrivedFrame, BusIndex, BusWorld, GateAddress, WorldError};
+use super::index::BusIndex;
+use super::world::{ArrivedFrame, BusWorld, GateAddress, WorldError};
 use crate::{
     Accepted, FlushReport, OutgoingFrame, PollReceive, PollTransmit, PortError, PortWait, Receive,
     ReceiveStamp, ReceivedFrame, RxCounters, RxReport, StampSource, Transmit, TransmitRefusal,

@@ -1,7 +1,8 @@
 //! Attachment of a gateway's port to a bus, which ports share by its name.
 
 use super::halves::classic_only;
-use super::world::{BusIndex, BusWorld, WorldError};
+use super::index::BusIndex;
+use super::world::{BusWorld, WorldError};
 use crate::{Halves, PortError};
 use bus::{Bus, BusConfig, NodeConfig};
 

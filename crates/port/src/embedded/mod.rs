@@ -14,14 +14,17 @@
 //!   event.
 
 mod halves;
+mod index;
 mod join;
+mod moving;
 mod settings;
 mod traffic;
 mod world;
 
 pub use halves::{BusReceive, BusTransmit, classic_only};
+pub use index::BusIndex;
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use join::join;
 pub use settings::{BusSettings, EmbeddedBus, world};
 pub use traffic::{BusTraffic, TESTER_QUEUE, TesterFrame};
-pub use world::{BusIndex, BusWorld, SharedController, TesterNode, WorldError};
+pub use world::{BusWorld, SharedController, TesterNode, WorldError};

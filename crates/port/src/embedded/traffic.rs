@@ -1,9 +1,10 @@
 //! Traffic of testers that a world of buses moves by itself: a replay in a running gateway.
 //!
-//! A caller that steps a [`BusWorld`] from event to event sends its testers' frames itself. In a
-//! running gateway, the ports move the world, so the traffic has to be part of it.
+//! A caller that steps a [`BusWorld`](super::BusWorld) from event to event sends its testers'
+//! frames itself. In a running gateway, the ports move the world, so the traffic has to be part of
+//! it.
 
-use super::world::{BusIndex, BusWorld, WorldState};
+use super::index::BusIndex;
 use bus::{BusConfig, NodeConfig, NodeEvent, NodeId};
 use frame::{Frame, Nanos};
 use std::collections::HashMap;
@@ -64,19 +65,16 @@ pub(super) struct WorldTraffic {
     quiet_since: Option<Nanos>,
 }
 
-impl BusWorld {
-    /// Lets this traffic run on the buses, from the first time on to which the world is moved.
-    pub fn replay(&self, traffic: Box<dyn BusTraffic>) {
-        self.lock().traffic = Some(WorldTraffic {
+impl WorldTraffic {
+    pub(super) fn new(traffic: Box<dyn BusTraffic>) -> Self {
+        Self {
             traffic,
             testers: HashMap::new(),
             begun: false,
             quiet_since: None,
-        });
+        }
     }
-}
 
-impl WorldTraffic {
     /// Returns the time of the next action, of a world whose time is `now`.
     pub(super) fn due(&self, now: Nanos) -> Option<Nanos> {
         if !self.begun {
@@ -87,7 +85,7 @@ impl WorldTraffic {
             .or(self.quiet_since.map(|since| since + QUIET))
     }
 
-    /// Returns the time at which [`WorldTraffic::release`] has something to do, up to `until`.
+    /// Returns the time at which [`WorldTraffic::take`] has something to do, up to `until`.
     pub(super) fn next_release(&self, until: Nanos) -> Option<Nanos> {
         self.traffic.due().filter(|due| *due <= until)
     }
@@ -100,32 +98,32 @@ impl WorldTraffic {
         }
     }
 
-    /// Gives a frame that is due to its tester.
-    pub(super) fn release(&mut self, world: &mut WorldState) {
-        let Some(frame) = self.traffic.take() else {
-            return;
-        };
-        let (bus, number) = (frame.bus, frame.tester);
-        let known = self.testers.get(&(bus, number)).copied();
-        let Some(slot) = world.slots.get_mut(bus.0) else {
-            return self.traffic.refused(&frame);
-        };
-        let node = known.or_else(|| {
-            let config = NodeConfig {
-                queue: TESTER_QUEUE,
-                fd: slot.bus.config().data.is_some(),
-                ..NodeConfig::new(format!("tester {number}"))
-            };
-            let node = slot.bus.attach(config).ok()?;
-            self.testers.insert((bus, number), node);
-            Some(node)
-        });
-        let at = frame.at.max(slot.bus.now());
-        let sent = node.map(|node| slot.bus.send(node, at, &frame.frame, frame.tag));
-        match sent {
-            Some(Ok(())) => {}
-            Some(Err(_)) | None => self.traffic.refused(&frame),
+    /// Returns the frame that is due.
+    pub(super) fn take(&mut self) -> Option<TesterFrame> {
+        self.traffic.take()
+    }
+
+    /// Returns the node of a tester, which `attach` attaches for its first frame.
+    pub(super) fn tester(
+        &mut self,
+        bus: BusIndex,
+        number: u16,
+        attach: impl FnOnce(NodeConfig) -> Option<NodeId>,
+    ) -> Option<NodeId> {
+        if let Some(known) = self.testers.get(&(bus, number)) {
+            return Some(*known);
         }
+        let node = attach(NodeConfig {
+            queue: TESTER_QUEUE,
+            ..NodeConfig::new(format!("tester {number}"))
+        })?;
+        self.testers.insert((bus, number), node);
+        Some(node)
+    }
+
+    /// Notes that a frame was not taken.
+    pub(super) fn refuse(&mut self, frame: &TesterFrame) {
+        self.traffic.refused(frame);
     }
 
     /// Notes an event on a bus.

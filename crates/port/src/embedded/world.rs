@@ -1,5 +1,6 @@
 //! Any number of buses that share one time.
 
+use super::index::BusIndex;
 use super::traffic::WorldTraffic;
 use crate::SourcePace;
 use bus::{
@@ -9,10 +10,6 @@ use frame::{Frame, Kind, Nanos};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vcontroller::{AttachedController, ControllerEvent, VirtualController};
-
-/// A bus of a [`BusWorld`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct BusIndex(pub usize);
 
 /// A node that belongs to the tester, not to a gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -57,11 +54,11 @@ pub(super) struct WorldState {
     pub(super) pace: Option<SourcePace>,
     /// Traffic that moves with the world.
     pub(super) traffic: Option<WorldTraffic>,
-    now: Nanos,
+    pub(super) now: Nanos,
 }
 
 pub(super) struct BusSlot {
-    name: String,
+    pub(super) name: String,
     pub(super) bus: Bus,
     fd: bool,
     pub(super) gates: Vec<NodeGate>,
@@ -373,59 +370,6 @@ impl WorldState {
         traffic.is_some_and(|traffic| traffic.has_ended(self.now))
     }
 
-    pub(super) fn run_until(
-        &mut self,
-        t: Nanos,
-        observer: &mut dyn FnMut(BusIndex, &NodeEvent<'_>),
-    ) {
-        let Some(mut traffic) = self.traffic.take() else {
-            return self.run_buses(t, observer);
-        };
-        let buses = self.slots.iter();
-        let buses = buses.map(|slot| (slot.name.clone(), slot.bus.config().clone()));
-        traffic.begin(buses, t);
-        // A frame takes part in the arbitration of its time, so it is handed over before the events
-        // of that time; and the traffic may depend on every event before it.
-        loop {
-            let due = traffic.next_release(t);
-            match self.soonest(t) {
-                Some((at, i)) if due.is_none_or(|due| at < due) => {
-                    let watch = &mut |bus, event: &NodeEvent<'_>| {
-                        observer(bus, event);
-                        traffic.see(bus, event);
-                    };
-                    self.slots[i].run_until(at, BusIndex(i), watch);
-                }
-                _ if due.is_some() => traffic.release(self),
-                _ => break,
-            }
-        }
-        let watch = &mut |bus, event: &NodeEvent<'_>| {
-            observer(bus, event);
-            traffic.see(bus, event);
-        };
-        self.run_buses(t, watch);
-        traffic.note_quiet(self.slots.iter().all(BusSlot::is_quiet), self.now);
-        self.traffic = Some(traffic);
-    }
-
-    fn run_buses(&mut self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &NodeEvent<'_>)) {
-        while let Some((due, i)) = self.soonest(t) {
-            self.slots[i].run_until(due, BusIndex(i), observer);
-        }
-        for (i, slot) in self.slots.iter_mut().enumerate() {
-            slot.run_until(t, BusIndex(i), observer);
-        }
-        self.now = self.now.max(t);
-    }
-
-    /// Returns the time and the index of the bus with the first event, if that is before `t`.
-    fn soonest(&self, t: Nanos) -> Option<(Nanos, usize)> {
-        let due = |(i, slot): (usize, &BusSlot)| Some((slot.next()?, i));
-        let soonest = self.slots.iter().enumerate().filter_map(due).min();
-        soonest.filter(|(due, _)| *due < t)
-    }
-
     /// Returns the time of the next event, in the time that halves are given.
     pub(super) fn deadline(&self) -> Option<Nanos> {
         let clock = |t| self.pace.map_or(t, |pace| pace.to_clock(t));
@@ -441,7 +385,7 @@ impl BusSlot {
         })
     }
 
-    fn run_until(
+    pub(super) fn run_until(
         &mut self,
         t: Nanos,
         index: BusIndex,
@@ -468,12 +412,12 @@ impl BusSlot {
     }
 
     /// Returns whether no frame is on the bus or waits for it, or waits for the gateway.
-    fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.bus.next().is_none() && self.gates.iter().all(|gate| gate.fifo.is_empty())
     }
 
     /// Returns the time of the next event: on the bus, or because a budget allows a frame.
-    fn next(&self) -> Option<Nanos> {
+    pub(super) fn next(&self) -> Option<Nanos> {
         let now = self.bus.now();
         let budgets = self.shared.iter();
         let budgets = budgets.filter_map(|shared| lock(shared).controller.deadline(now));

@@ -47,8 +47,8 @@ config::settings! {
             not "peers" "whitelist" "allow_from";
         /// Number of clients at the same time.
         clients: u32 = 16 => read::integer(1..=1024u32), not "max_clients";
-        /// With `device` or `connect`: the bit rate that the adapter is set to, one of 10, 20, 50, 100, 125,
-        /// 250, 500, 800 kbit/s and 1 Mbit/s.
+        /// With `device` or `connect`: the bit rate that the adapter is set to, one of 10, 20, 50,
+        /// 100, 125, 250, 500, 800 kbit/s and 1 Mbit/s.
         bitrate: Option<u32> = None => read::bitrate(), default "the adapter's",
             not "rate" "speed" "baud" "baudrate";
         /// Number of frames that wait for each connection. A full queue drops the oldest frame.

@@ -5,7 +5,7 @@ use super::matched::MatchProblem;
 use super::open::open_own;
 use super::own::OwnSetups;
 use super::settings::{SocketCanSettings, keys};
-use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
+use crate::kind::{ExclusiveResource, FramePassage, InterfaceFinder, PortSettings, port_kind};
 use crate::{
     Halves, NodeStandIn, NullTransmitter, PollTransmit, PortError, PortOpener, QueueSize,
     SimulatedPlace, StandIn,
@@ -104,6 +104,11 @@ impl PortSettings for SocketCanSettings {
 
     fn interface(&self) -> Option<&str> {
         Some(self.interface.as_str()).filter(|name| !name.is_empty())
+    }
+
+    fn interface_finder(&self) -> Option<InterfaceFinder> {
+        let wanted = self.r#match.clone()?;
+        Some(InterfaceFinder::new(move || wanted.find().ok()))
     }
 
     fn exclusive(&self) -> Option<ExclusiveResource> {

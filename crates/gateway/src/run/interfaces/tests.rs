@@ -21,6 +21,7 @@ fn watched(in_kernel: bool) -> PortInterfaces {
     PortInterfaces(vec![WatchedPort {
         port: "in".to_owned(),
         interface: "can0".to_owned(),
+        finder: None,
         in_kernel,
         filtered: true,
         unknown: None,

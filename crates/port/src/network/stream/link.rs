@@ -1,4 +1,4 @@
-//! What a connection runs over: a TCP socket, or a serial device.
+//! The link of a connection: a TCP socket, or a serial device.
 
 use std::fmt;
 use std::io::{self, Read, Write};
