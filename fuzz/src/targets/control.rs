@@ -14,6 +14,8 @@ pub const TARGET: Target = Target {
         "\"do\"",
         "\"reload\"",
         "\"shutdown\"",
+        "\"send\",\"port\":\"a\",\"frames\":[\"123#11\"]",
+        "\"watch\",\"ports\":[\"a\"]",
         "[[[[[[[[",
         "{\"a\":",
         "\\u0000",
@@ -25,7 +27,11 @@ pub const TARGET: Target = Target {
 
 fn run(input: &[u8]) {
     match control::parse(input) {
-        Ok(request) => assert!(ControlRequest::ALL.contains(&request)),
+        Ok(request) => {
+            assert!(ControlRequest::WORDS.contains(&request.word()));
+            // What a client would write is the same request.
+            assert_eq!(control::parse(&request.line()), Ok(request));
+        }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
