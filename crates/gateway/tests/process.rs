@@ -140,7 +140,7 @@ fn start(folder: &Path, text: &str) -> Gateway {
         child,
         socket: folder.join("cangate/gate.sock"),
     };
-    while gateway.ask(ControlRequest::Ping).is_err() {
+    while gateway.ask(&ControlRequest::Ping).is_err() {
         if let Some(status) = gateway.child.try_wait().unwrap() {
             panic!("the gateway ended at once: {status} {}", gateway.rest());
         }
@@ -150,12 +150,12 @@ fn start(folder: &Path, text: &str) -> Gateway {
 }
 
 impl Gateway {
-    fn ask(&self, what: ControlRequest) -> Result<serde_json::Value, String> {
-        request(&self.socket, &what, TEST_TIMEOUT).map_err(|e| e.to_string())
+    fn ask(&self, what: &ControlRequest) -> Result<serde_json::Value, String> {
+        request(&self.socket, what, TEST_TIMEOUT).map_err(|e| e.to_string())
     }
 
     fn stats(&self) -> CounterSnapshot {
-        let value = self.ask(ControlRequest::Stats).unwrap();
+        let value = self.ask(&ControlRequest::Stats).unwrap();
         let snapshot: CounterSnapshot = serde_json::from_value(value).unwrap();
         snapshot.check().unwrap();
         snapshot
@@ -263,7 +263,7 @@ fn sighup_reloads_and_a_broken_file_changes_nothing() {
 
     std::fs::write(&file, "[ports.in]\nkind = \"telepathy\"\n").unwrap();
     gateway.signal(Signal::HUP);
-    let refused = gateway.ask(ControlRequest::Reload).unwrap_err();
+    let refused = gateway.ask(&ControlRequest::Reload).unwrap_err();
     assert!(refused.contains("gate.toml:2:8"), "{refused}");
     gateway.send("123#02");
     assert_eq!(gateway.receive(), "123#02");
@@ -277,7 +277,7 @@ fn sighup_reloads_and_a_broken_file_changes_nothing() {
     gateway.send("123#03");
     gateway.send("456#04");
     assert_eq!(gateway.receive(), "456#04");
-    let routes = gateway.ask(ControlRequest::Routes).unwrap();
+    let routes = gateway.ask(&ControlRequest::Routes).unwrap();
     assert!(
         routes[0]["words"].as_str().unwrap().contains("456"),
         "{routes}"
@@ -305,7 +305,7 @@ fn after_kill_9_the_next_one_takes_the_socket() {
         "{why}"
     );
     assert!(
-        first.ask(ControlRequest::Ping).is_ok(),
+        first.ask(&ControlRequest::Ping).is_ok(),
         "the first one is not disturbed"
     );
 
@@ -329,7 +329,7 @@ fn embedded_buses_run_in_real_time() {
     for n in 0..50 {
         assert_eq!(gateway.receive(), format!("123#{n:02X}"));
     }
-    gateway.ask(ControlRequest::Shutdown).unwrap();
+    gateway.ask(&ControlRequest::Shutdown).unwrap();
     let (code, last) = gateway.end();
     assert_eq!(code, Some(11));
     assert_eq!(last.port("left").unwrap().tx.sent, 50);
@@ -377,7 +377,7 @@ fn a_client_that_goes_away_harms_no_other() {
         drop(stream);
     }
     gateway.signal(Signal::PIPE);
-    gateway.ask(ControlRequest::Ping).unwrap();
+    gateway.ask(&ControlRequest::Ping).unwrap();
     gateway.signal(Signal::TERM);
     assert_eq!(gateway.end().0, Some(10));
 }

@@ -82,8 +82,8 @@ pub(crate) struct OutputArgs {
     /// Print a line for each frame, on a terminal, too.
     ///
     /// The lines are those of `candump -L`; of a gateway's ports they end in R or T (received,
-    /// sent) as those of `candump -L -x`. With --database, a comment with the message and its signals
-    /// follows each frame.
+    /// sent) as those of `candump -L -x`. With --database, a comment with the message and its
+    /// signals follows each frame.
     #[arg(long)]
     pub(crate) lines: bool,
     /// End after this many frames.

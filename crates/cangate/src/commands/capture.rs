@@ -113,7 +113,6 @@ fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
                 true => STREAM_TIMEOUT,
                 false => usual.timeout,
             },
-            ..usual
         },
         queue: usize::try_from(args.memory.buffer / BLOCK)
             .unwrap_or(usize::MAX)

@@ -62,16 +62,16 @@ impl GatewayChoice {
 
     /// Sends a request. If no gateway listens and the file is wrong, the error is that of the file:
     /// its socket may be another one.
-    pub(super) fn ask(&self, request: ControlRequest) -> Result<Value, Failure> {
-        let answer = control::request(&self.socket, &request, ANSWER_TIMEOUT);
+    pub(super) fn ask(&self, request: &ControlRequest) -> Result<Value, Failure> {
+        let answer = control::request(&self.socket, request, ANSWER_TIMEOUT);
         answer.map_err(|error| match (error, &self.broken) {
             // The gateway has read the same file; the mistakes are reported with their places.
             (control::CallError::Refused(_), Some((_, why)))
-                if request == ControlRequest::Reload =>
+                if *request == ControlRequest::Reload =>
             {
                 why.clone()
             }
-            (control::CallError::Refused(text), None) if request == ControlRequest::Reload => {
+            (control::CallError::Refused(text), None) if *request == ControlRequest::Reload => {
                 refused_reload(text)
             }
             (other, _) => self.failure(other),

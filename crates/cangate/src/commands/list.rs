@@ -4,6 +4,7 @@ use crate::cli::list::List;
 use console::Failure;
 use engine::LinkState;
 use frame::ErrorState;
+use frame::wire::BitRate;
 use linux::link::{ControllerState, InterfaceFacts, NetLink};
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -201,9 +202,9 @@ fn json_of(facts: &InterfaceFacts) -> Value {
         "state": link.state.map(state_word),
         "tec": link.errors.map(|errors| errors.transmit),
         "rec": link.errors.map(|errors| errors.receive),
-        "bitrate": link.bit_rate.map(|rate| rate.nominal()),
+        "bitrate": link.bit_rate.map(BitRate::nominal),
         "sample_point": link.sample_points[0].map(|point| f64::from(point) / 1000.0),
-        "data_bitrate": link.bit_rate.and_then(|rate| rate.data()),
+        "data_bitrate": link.bit_rate.and_then(BitRate::data),
         "data_sample_point": link.sample_points[1].map(|point| f64::from(point) / 1000.0),
         "mtu": link.mtu,
         "fd": link.carries_fd(),
@@ -229,7 +230,6 @@ fn json_of(facts: &InterfaceFacts) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::wire::BitRate;
     use linux::link::{ErrorCounters, ParentDevice, UsbDevice};
 
     fn interfaces() -> Vec<InterfaceFacts> {

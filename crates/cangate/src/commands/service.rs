@@ -117,7 +117,7 @@ pub(crate) fn stats(args: &StatsWatch, color: bool) -> Result<(), Failure> {
     if args.watch {
         return super::stats_watch::watch(args, &gateway);
     }
-    let value = gateway.ask(ControlRequest::Stats)?;
+    let value = gateway.ask(&ControlRequest::Stats)?;
     let stats: gateway::GatewayStats = understand(value.clone())?;
     let text = if args.stats.json {
         format!("{value:#}\n")
@@ -135,8 +135,8 @@ pub(crate) fn routes(args: &Routes, color: bool) -> Result<(), Failure> {
     let args = &args.stats;
     let gateway = GatewayChoice::which(&args.control, color)?;
     gateway.warn();
-    let routes: Vec<RouteLine> = understand(gateway.ask(ControlRequest::Routes)?)?;
-    let stats: gateway::GatewayStats = understand(gateway.ask(ControlRequest::Stats)?)?;
+    let routes: Vec<RouteLine> = understand(gateway.ask(&ControlRequest::Routes)?)?;
+    let stats: gateway::GatewayStats = understand(gateway.ask(&ControlRequest::Stats)?)?;
     let count = |name: &str| stats.process.route(name).copied().unwrap_or_default();
     let in_kernel = |name: &str| {
         stats.kernel.iter().find_map(|part| {
@@ -193,7 +193,7 @@ pub(crate) fn routes(args: &Routes, color: bool) -> Result<(), Failure> {
 
 pub(crate) fn reload(args: &Control, color: bool) -> Result<(), Failure> {
     let done: ReloadSummary =
-        understand(GatewayChoice::which(args, color)?.ask(ControlRequest::Reload)?)?;
+        understand(GatewayChoice::which(args, color)?.ask(&ControlRequest::Reload)?)?;
     let mut text = format!("{}; ports: {} kept", routes_now(&done), done.kept.len());
     for (what, ports) in [("opened", &done.opened), ("closed", &done.closed)] {
         if !ports.is_empty() {

@@ -40,7 +40,7 @@ pub(super) fn ended(socket: &Path) -> String {
 }
 
 pub(super) fn watch(args: &StatsWatch, gateway: &GatewayChoice) -> Result<(), Failure> {
-    let mut before: GatewayStats = understand(gateway.ask(ControlRequest::Stats)?)?;
+    let mut before: GatewayStats = understand(gateway.ask(&ControlRequest::Stats)?)?;
     let mut at = Instant::now();
     let mut out = std::io::stdout();
     let clear = out.is_terminal() && !args.stats.json;

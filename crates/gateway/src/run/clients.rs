@@ -1,14 +1,12 @@
 //! The access of clients of the control socket to ports: they send frames by them, and watch them.
 
+use super::client_frames::{ClientFrames, FramesError};
 use super::mailbox::WorkerMessage;
 use super::running::RunningGateway;
 use super::site::PlanSource;
-use crate::control::{MAX_SENT, SendRequest, SentAnswer, SentAnswers};
+use crate::control::{SendRequest, SentAnswers};
 use crate::control::{WatchFeed, WatchRequest, WatchedPorts};
 use crate::watching::{MAX_WATCHERS, TapChange, WatchChannel};
-use engine::{Accepted, TransmitRefusal};
-use frame::FrameBuf;
-use frame::text::{ParseError, parse_frame};
 use std::sync::Arc;
 
 /// The reason why a client does not get what it asked for. The text is the reply.
@@ -29,16 +27,9 @@ pub(crate) enum ClientRefusal {
          ports, and run `cangate reload`"
     )]
     NotAllowed(String),
-    /// A text is not a frame.
-    #[error("frame {number}, `{text}`: {error}")]
-    NoFrame {
-        number: usize,
-        text: String,
-        error: ParseError,
-    },
-    /// There are too many frames.
-    #[error("a request can have {MAX_SENT} frames, and this one has {0}")]
-    TooManyFrames(usize),
+    /// The request has texts that are not frames, or too many of them.
+    #[error(transparent)]
+    Frames(#[from] FramesError),
     /// Too many clients watch.
     #[error("{MAX_WATCHERS} clients watch ports of this gateway already: end one of them first")]
     TooManyWatchers,
@@ -67,54 +58,6 @@ struct PortWatch {
 #[derive(Default)]
 pub(super) struct PortWatches(Vec<PortWatch>);
 
-/// Frames that a client sends, and the answers of their port.
-pub(crate) struct ClientFrames {
-    port: String,
-    frames: Vec<FrameBuf>,
-    answers: Vec<SentAnswer>,
-}
-
-impl ClientFrames {
-    /// Parses the frames of a request; the answers have room, so that the worker does not allocate.
-    fn read(request: SendRequest) -> Result<Self, ClientRefusal> {
-        let number = request.frames.len();
-        if number > MAX_SENT {
-            return Err(ClientRefusal::TooManyFrames(number));
-        }
-        let mut frames = vec![FrameBuf::new(); number];
-        for ((frame, text), number) in frames.iter_mut().zip(request.frames).zip(1..) {
-            if let Err(error) = parse_frame(text.as_bytes(), frame) {
-                let text = text.chars().take(40).collect();
-                return Err(ClientRefusal::NoFrame {
-                    number,
-                    text,
-                    error,
-                });
-            }
-        }
-        Ok(Self {
-            port: request.port,
-            frames,
-            answers: Vec::with_capacity(number),
-        })
-    }
-
-    /// Returns the name of the port, the frames, and the place for the answers.
-    pub(crate) fn parts(&mut self) -> (&str, &[FrameBuf], &mut Vec<SentAnswer>) {
-        (&self.port, &self.frames, &mut self.answers)
-    }
-}
-
-/// Returns the answer of a port as the protocol has it.
-pub(crate) fn sent_answer(answer: Result<Accepted, TransmitRefusal>) -> SentAnswer {
-    match answer {
-        Ok(Accepted) => SentAnswer::Taken,
-        Err(TransmitRefusal::Full) => SentAnswer::Full,
-        Err(TransmitRefusal::Down) => SentAnswer::Down,
-        Err(TransmitRefusal::Unsupported) => SentAnswer::Unsupported,
-    }
-}
-
 impl<S: PlanSource> RunningGateway<'_, S> {
     /// Sends frames of a client by a port.
     ///
@@ -133,9 +76,7 @@ impl<S: PlanSource> RunningGateway<'_, S> {
             .worker
             .ask(|reply| WorkerMessage::Send(frames, reply))
             .ok_or(ClientRefusal::Ending)?;
-        Ok(SentAnswers {
-            answers: sent.answers,
-        })
+        Ok(sent.into_answers())
     }
 
     /// Begins to show the frames of ports to a client.

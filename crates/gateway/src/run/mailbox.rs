@@ -1,7 +1,7 @@
 //! Messages from the control thread to the worker, which reads them between two batches, never
 //! within one.
 
-use super::clients::ClientFrames;
+use super::client_frames::ClientFrames;
 use super::halves::{Change, Removed, Unapplied};
 use crate::watching::TapChange;
 use engine::{EngineCounts, SettledFrames};

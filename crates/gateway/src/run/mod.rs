@@ -8,6 +8,7 @@
 
 mod beside;
 mod changes;
+mod client_frames;
 mod clients;
 mod clock;
 mod control;

@@ -1,6 +1,6 @@
 //! The only thread that processes frames.
 
-use super::clients::{ClientFrames, sent_answer};
+use super::client_frames::{ClientFrames, sent_answer};
 use super::clock::WallClock;
 use super::halves::Engine;
 use super::mailbox::{WorkerMailbox, WorkerMessage};

@@ -59,20 +59,20 @@ fn start(first: RunPlan<u32>, until_end: &[&str]) -> Running {
     running
 }
 
-fn ask(socket: &Path, what: ControlRequest) -> Result<serde_json::Value, CallError> {
-    request(socket, &what, TEST_TIMEOUT)
+fn ask(socket: &Path, what: &ControlRequest) -> Result<serde_json::Value, CallError> {
+    request(socket, what, TEST_TIMEOUT)
 }
 
 fn stats(socket: &Path) -> CounterSnapshot {
     let snapshot: CounterSnapshot =
-        serde_json::from_value(ask(socket, ControlRequest::Stats).unwrap()).unwrap();
+        serde_json::from_value(ask(socket, &ControlRequest::Stats).unwrap()).unwrap();
     snapshot.check().unwrap();
     snapshot
 }
 
 impl Running {
     fn stop(self) -> RunSummary {
-        ask(&self.socket, ControlRequest::Shutdown).unwrap();
+        ask(&self.socket, &ControlRequest::Shutdown).unwrap();
         let summary = self.thread.join().unwrap().unwrap();
         summary.stats.process.check().unwrap();
         assert!(
@@ -175,7 +175,7 @@ fn reloads_under_flood_drop_no_frame() {
     while arrived.load(Ordering::Acquire) < LAST && !receiver.is_finished() {
         let next = if reloads % 2 == 0 { &two } else { &one };
         *running.next.lock().unwrap() = Ok(next.clone());
-        let done = ask(&running.socket, ControlRequest::Reload).unwrap();
+        let done = ask(&running.socket, &ControlRequest::Reload).unwrap();
         let done: ReloadSummary = serde_json::from_value(done).unwrap();
         assert_eq!((done.continued, done.kept.len()), (1, 2));
         reloads += 1;
@@ -221,7 +221,7 @@ fn a_broken_reload_changes_nothing() {
     };
     works(1);
     let before = stats(&running.socket);
-    let routes_before = ask(&running.socket, ControlRequest::Routes).unwrap();
+    let routes_before = ask(&running.socket, &ControlRequest::Routes).unwrap();
     let beyond = all(vec![route("r", &[0], &[9])]);
     let twins = all(vec![route("r", &[0], &[1]), route("r", &[1], &[0])]);
     let broken: [(Result<RunPlan<u32>, String>, &str); 4] = [
@@ -238,7 +238,7 @@ fn a_broken_reload_changes_nothing() {
     ];
     for (next, why) in broken {
         *running.next.lock().unwrap() = next;
-        match ask(&running.socket, ControlRequest::Reload) {
+        match ask(&running.socket, &ControlRequest::Reload) {
             Err(CallError::Refused(text)) => assert!(text.contains(why), "{text}"),
             other => panic!("{other:?}"),
         }
@@ -247,7 +247,7 @@ fn a_broken_reload_changes_nothing() {
     after.at_ns = before.at_ns;
     assert_eq!(after, before);
     assert_eq!(
-        ask(&running.socket, ControlRequest::Routes).unwrap(),
+        ask(&running.socket, &ControlRequest::Routes).unwrap(),
         routes_before
     );
     works(2);
@@ -261,7 +261,7 @@ fn a_changed_port_is_opened_anew_and_continues_its_counters() {
     send(&running.outside, "a", 1);
     assert_eq!(receive(&running.outside, "b"), 1);
     *running.next.lock().unwrap() = Ok(plan(&[("a", 0), ("b", 5)], routes));
-    let done = ask(&running.socket, ControlRequest::Reload).unwrap();
+    let done = ask(&running.socket, &ControlRequest::Reload).unwrap();
     let done: ReloadSummary = serde_json::from_value(done).unwrap();
     assert_eq!(
         (done.opened, done.closed),
@@ -298,7 +298,7 @@ fn a_removed_port_sends_what_it_holds() {
             assert_eq!(u64::from_be_bytes(bytes), n);
         }
     });
-    ask(&running.socket, ControlRequest::Reload).unwrap();
+    ask(&running.socket, &ControlRequest::Reload).unwrap();
     reader.join().unwrap();
     let retired = stats(&running.socket).retired_ports.tx;
     assert_eq!((retired.sent, retired.held, retired.lost), (frames, 0, 0));

@@ -47,7 +47,7 @@ echo "seen $(wc -l < flood.log)"
 cat flood.err
 
 echo "== capture"
-cangate capture vcan0 --out - 2>/dev/null > live.log & capture=$!
+cangate capture vcan0 --out - --format log 2>/dev/null > live.log & capture=$!
 sleep 1; cansend vcan0 123#11; sleep 0.1; wc -l < live.log
 kill -INT $capture; wait $capture
 

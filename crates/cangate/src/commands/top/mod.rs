@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Top, color: bool) -> Result<(), Failure> {
             "`cangate top` needs a terminal; `cangate stats --watch` prints the same rates to anything",
         ));
     }
-    let first: GatewayStats = understand(gateway.ask(ControlRequest::Stats)?)?;
+    let first: GatewayStats = understand(gateway.ask(&ControlRequest::Stats)?)?;
     let socket = gateway.socket;
     let quit = Arc::new(AtomicBool::new(false));
     for signal in [

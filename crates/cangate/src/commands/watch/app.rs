@@ -68,6 +68,11 @@ pub(super) struct WatchApp<'d> {
     pub(super) open: Option<RowKey>,
 }
 
+/// Returns the mean period of a row, ns; rows without one are last.
+fn mean(row: &MessageRow) -> Nanos {
+    row.period().map_or(Nanos::MAX, |period| period.mean)
+}
+
 impl<'d> WatchApp<'d> {
     pub(super) fn new(
         ports: Vec<String>,
@@ -181,9 +186,7 @@ impl<'d> WatchApp<'d> {
         match self.order {
             RowOrder::Id => {}
             RowOrder::Count => all.sort_by_key(|(_, row)| std::cmp::Reverse(row.count)),
-            RowOrder::Period => {
-                all.sort_by_key(|(_, row)| row.period().map_or(Nanos::MAX, |period| period.mean))
-            }
+            RowOrder::Period => all.sort_by_key(|(_, row)| mean(row)),
             RowOrder::Recent => all.sort_by_key(|(_, row)| std::cmp::Reverse(row.last)),
         }
         if self.is_reversed {
