@@ -359,7 +359,7 @@ fn tcpdump_reads_the_packets_with_their_times() {
     assert!(run.output.status.success(), "{}{}", run.out(), run.err());
     let pcap = run.logs.path().join("lan.pcap");
     let arguments = format!("--bench none --fast --file {}", pcap.display());
-    let command = "tcpdump --time-stamp-precision=nano -tt -n -r /lab/lan.pcap";
+    let command = "tcpdump -Z root --time-stamp-precision=nano -tt -n -r /lab/lan.pcap";
     let output = exec(&arguments, command).output().unwrap();
     let seen = String::from_utf8(output.stdout).unwrap();
     let table = run.log("lan.csv");
