@@ -1,7 +1,7 @@
 //! Several machines in one virtual time: they repeat to the byte on a busy host, and the bus that
 //! they compute is the one that a slow and obvious model computes.
 
-use crate::{program, waiting_lab};
+use crate::{exec, program, waiting_lab};
 use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
@@ -348,6 +348,65 @@ fn machines_on_a_can_bus_repeat_and_their_bus_is_the_models() {
         for file in ["body.log", "body.csv", "low.out", "middle.out", "high.out"] {
             assert_eq!(alone.log(file), other.log(file), "{file}");
         }
+    }
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn tcpdump_reads_the_packets_with_their_times() {
+    let Some(_lab) = waiting_lab() else { return };
+    let run = run(ETHERNET, |_, _| {});
+    assert!(run.output.status.success(), "{}{}", run.out(), run.err());
+    let pcap = run.logs.path().join("lan.pcap");
+    let arguments = format!("--bench none --fast --file {}", pcap.display());
+    let command = "tcpdump -Z root --time-stamp-precision=nano -tt -n -r /lab/lan.pcap";
+    let output = exec(&arguments, command).output().unwrap();
+    let seen = String::from_utf8(output.stdout).unwrap();
+    let table = run.log("lan.csv");
+    let times = table.lines().skip(1).map(|line| {
+        let at: u64 = line.split(',').nth(2).unwrap().parse().unwrap();
+        format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000)
+    });
+    let stamps = seen
+        .lines()
+        .map(|line| line.split(' ').next().unwrap().to_owned());
+    assert_eq!(stamps.collect::<Vec<_>>(), times.collect::<Vec<_>>());
+    let requests = seen
+        .matches("198.18.0.1 > 198.18.0.2: ICMP echo request")
+        .count();
+    assert_eq!(requests, 40 + 20, "{seen}");
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn losses_and_jitter_have_a_seed() {
+    let Some(_lab) = waiting_lab() else { return };
+    let plan = |seed: u32| {
+        let more = format!("loss = 0.2\njitter = \"300us\"\nrate = \"10M\"\nseed = {seed}\n");
+        let client = "ping -n -i 0.002 -c 100 server; true";
+        format!(
+            "[machines.client]\ncommand = \"{client}\"\n\
+             [machines.server]\ncommand = \"sleep infinity\"\nbackground = true\n\
+             [links.lan]\nkind = \"ethernet\"\n{more}"
+        )
+    };
+    let runs = [1, 1, 2].map(|seed| run(&plan(seed), |_, _| {}));
+    let digests: Vec<String> = runs.iter().map(Run::digest).collect();
+    assert_eq!(digests[0], digests[1]);
+    assert_ne!(digests[0], digests[2]);
+    for run in &runs {
+        let rows = run.log("lan.csv").lines().count() - 1;
+        let out = run.out();
+        let sums = out.lines().find(|line| line.starts_with("link")).unwrap();
+        let number = |after: &str| -> usize {
+            let (before, _) = sums.split_once(after).unwrap();
+            before.rsplit(' ').next().unwrap().parse().unwrap()
+        };
+        let (asked, lost) = (number(" packets from cards"), number(" lost;"));
+        assert_eq!(asked, number(" forwarded") + lost, "{sums}");
+        assert_eq!(rows, number(" forwarded"), "{sums}");
+        // 20 % of 180 packets, more or less.
+        assert!((15..60).contains(&lost), "{sums}");
     }
 }
 

@@ -314,7 +314,7 @@ mod tests {
         assert!(all.contains("hubport,hubid=3,id=link3 -device e1000,netdev=link3,addr=0x1b"));
         let all_ctu = arguments(BenchKind::Ctucan, false, TimeMode::Virtual { shift: 2 }).join(" ");
         assert_eq!(all_ctu.matches("ctucan_pci").count(), 3);
-        assert_eq!(all_ctu.matches("can-bus").count(), 2);
+        assert_eq!(all_ctu.matches("can-bus").count(), 2 + 1);
         assert!(all.contains("path=/a,,b"));
         assert!(all.ends_with("cangate.bench=kvaser -- agent"));
     }
