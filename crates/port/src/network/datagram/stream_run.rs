@@ -1,4 +1,5 @@
-//! A run of a stream: the numbers and the sums of its datagrams, which the ports of its buses share.
+//! A run of a stream: the numbers and the sums of its datagrams, which the ports of its buses
+//! share.
 
 #[cfg(feature = "ieee1722")]
 use crate::PortOpener;
