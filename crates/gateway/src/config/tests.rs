@@ -179,9 +179,16 @@ fn ports_agree_on_what_they_share() {
     for same in ["0001", "8001"] {
         assert_eq!(
             two(&stream("0001"), &stream(same)),
-            ["ports `a` and `b` both use stream AABBCCDDEEFF0001 at UDP address 127.0.0.1:4000"]
+            [
+                "ports `a` and `b` both use bus 0 of stream AABBCCDDEEFF0001 at UDP address 127.0.0.1:4000"
+            ]
         );
     }
+    // Two buses of a stream.
+    assert_eq!(
+        two(&stream("0001"), &tunnel("ieee1722", "bus = 1")),
+        [""; 0]
+    );
     for (a, b) in [("ieee1722", "cannelloni"), ("cannelloni", "ieee1722")] {
         assert_eq!(
             two(&tunnel(a, ""), &tunnel(b, "")),

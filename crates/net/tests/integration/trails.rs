@@ -65,8 +65,8 @@ fn stations_are_found() {
     assert!(FrameTrail::from_bytes(&stations(&[1; 17])).is_none());
 }
 
-/// A trail with a part of a station, or with too many, is a fault of the datagram; messages of other
-/// layouts are passed over.
+/// A trail with a part of a station, or with too many, is a fault of the datagram; messages of
+/// other layouts are passed over.
 #[test]
 fn wrong_trails_are_faults() {
     let head = |len: u8| format!("00000000 8280{len:02x}00 aabbccddeeff0001 ");

@@ -52,9 +52,10 @@ config::settings! {
         /// own.
         urgent: Vec<IdRange> = Vec::new() => id_ranges(), value "list", default "none",
             not "express" "priority_ids" "high_priority" "timeouts";
-        /// Over UDP: the mark (DSCP) of datagrams with `urgent` frames; others have 0. 46 is EF (RFC
-        /// 3246).
-        dscp: u8 = EXPEDITED => read::integer(0..=63u8), default "46 over UDP", not "tos" "qos" "traffic_class";
+        /// Over UDP: the mark (DSCP) of datagrams with `urgent` frames; others have 0. 46 is EF
+        /// (RFC 3246).
+        dscp: u8 = EXPEDITED => read::integer(0..=63u8), default "46 over UDP",
+            not "tos" "qos" "traffic_class";
         /// Over TCP: number of clients at the same time.
         clients: u32 = 1 => read::integer(1..=1024u32), not "max_clients";
         /// Over TCP: number of frames that wait for each connection. A full queue drops the oldest

@@ -85,8 +85,8 @@ config::settings! {
         /// digits: 29 bits).
         urgent: Vec<IdRange> = Vec::new() => id_ranges(), value "list", default "none",
             not "express" "priority_ids" "high_priority";
-        /// The mark (DSCP) of datagrams with `urgent` frames, to which networks may give precedence;
-        /// others have 0. 46 is EF (RFC 3246).
+        /// The mark (DSCP) of datagrams with `urgent` frames, to which networks may give
+        /// precedence; others have 0. 46 is EF (RFC 3246).
         dscp: u8 = EXPEDITED => read::integer(0..=63u8), not "tos" "qos" "traffic_class";
         /// Frames that come in are handed on this time after their time stamps, so that they have
         /// the gaps again with which they were sent: see [Between two

@@ -46,6 +46,7 @@ impl TunnelSocket {
     ///
     /// # Errors
     /// There are no descriptors left.
+    #[cfg(feature = "ieee1722")]
     pub(super) fn try_clone(&self) -> io::Result<UdpSocket> {
         self.socket.try_clone()
     }

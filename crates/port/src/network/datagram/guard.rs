@@ -1,8 +1,8 @@
 //! Protection against loops over tunnels.
 //!
-//! Between gateways, each frame has its trail, and a frame that comes back is dropped. Through buses
-//! and other programs, trails get lost: equal frames that leave and come in again raise an alarm,
-//! and are not dropped, because a sender may repeat a frame.
+//! Between gateways, each frame has its trail, and a frame that comes back is dropped. Through
+//! buses and other programs, trails get lost: equal frames that leave and come in again raise an
+//! alarm, and are not dropped, because a sender may repeat a frame.
 
 use super::sent_frames::{LoopAlarm, SentFrames};
 use super::trails::FrameTrails;

@@ -43,8 +43,11 @@ use guard::LoopGuard;
 use net::{DatagramReader, DatagramWriter, PlayOutRules};
 use reports::PeerReports;
 use socket::DatagramSocket;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
+#[cfg(feature = "multicast")]
+use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+#[cfg(any(feature = "ieee1722", feature = "multicast"))]
 use std::sync::Arc;
 
 /// Which datagrams a port takes.

@@ -1,12 +1,18 @@
-//! A run of a stream: the numbers and the sums of its datagrams, which the ports of its buses share.
+//! A run of a stream: the numbers and the sums of its datagrams, which the ports of its buses
+//! share.
 
 #[cfg(feature = "ieee1722")]
 use crate::PortOpener;
+#[cfg(feature = "ieee1722")]
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+#[cfg(feature = "ieee1722")]
 use std::net::SocketAddr;
+#[cfg(feature = "ieee1722")]
+use std::sync::Weak;
+#[cfg(feature = "ieee1722")]
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The sums of the datagrams that left.
 #[derive(Clone, Copy, Default)]
@@ -18,6 +24,7 @@ pub(super) struct SentTotals {
 struct RunParts {
     /// A number that distinguishes this run from others.
     run: u64,
+    #[cfg(feature = "ieee1722")]
     numbers: Arc<AtomicU32>,
     totals: Mutex<SentTotals>,
 }
@@ -30,6 +37,7 @@ impl Default for StreamRun {
     fn default() -> Self {
         Self(Arc::new(RunParts {
             run: RandomState::new().build_hasher().finish(),
+            #[cfg(feature = "ieee1722")]
             numbers: Arc::default(),
             totals: Mutex::default(),
         }))
@@ -37,6 +45,7 @@ impl Default for StreamRun {
 }
 
 /// The streams that ports of a gateway send, by the address and the stream's ID.
+#[cfg(feature = "ieee1722")]
 #[derive(Default)]
 struct StreamRuns(HashMap<(SocketAddr, u64), Weak<RunParts>>);
 
