@@ -82,6 +82,7 @@ mod tests {
             "chardev",
             "virtio",
             "messages",
+            "split",
             "cannelloni",
             "socketcand",
             "slcan",

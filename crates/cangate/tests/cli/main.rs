@@ -34,6 +34,7 @@ mod run;
 mod says;
 mod schema;
 mod signals;
+mod split;
 mod statuses;
 mod timing;
 mod top;
