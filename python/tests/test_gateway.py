@@ -203,6 +203,7 @@ to = "far"
         (("queue = 64", "mailboxes = 3"), ["mailboxes"]),
         (("queue = 64", "faults.drop = 0.1"), ["not available in Python", "disturb_next()"]),
         (('kind = "socketcan"\nb', 'kind = "messages"\nb'), ["send_periodic()"]),
+        (('kind = "socketcan"\nb', 'kind = "split"\nb'), ["not available in Python"]),
         (('kind = "socketcan"\nb', 'kind = "sockettcan"\nb'), ["did you mean `socketcan`?"]),
         (('bitrate = "125k"', 'bitrate = "125 kbit"'), ["bitrate"]),
         (('bitrate = "125k"', "bitrate = 5"), ["bit rates from 1000"]),

@@ -224,6 +224,11 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         None
     }
 
+    /// Returns the IDs of the FD frames that the port splits, and of their parts.
+    fn split_ids(&self) -> Vec<SplitIds> {
+        Vec::new()
+    }
+
     /// Returns whether its input comes to an end on its own, as a file's does.
     /// `cangate run --until-end` waits for such ports.
     fn input_ends(&self) -> bool {
@@ -235,6 +240,15 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
         let _ = place;
         StandIn::Nothing("whose other side is another program or machine")
     }
+}
+
+/// The identifiers of an FD frame and of the classic frames in which its parts are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SplitIds {
+    /// The identifier of the FD frame.
+    pub whole: CanId,
+    /// The identifier of its parts.
+    pub parts: CanId,
 }
 
 /// The databases of a gateway file, by their names, and which of them were used.

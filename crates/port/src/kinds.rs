@@ -241,7 +241,7 @@ mod tests {
     use crate::PortSpec;
     use config::{SourceText, TomlDocument};
 
-    const EACH: [&str; 14] = [
+    const EACH: [&str; 15] = [
         "socketcan",
         "bus",
         "log",
@@ -250,6 +250,7 @@ mod tests {
         "virtio",
         "shm",
         "messages",
+        "split",
         "cannelloni",
         "socketcand",
         "slcan",

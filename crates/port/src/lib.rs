@@ -19,6 +19,8 @@
 //! | [`chardev`] | `chardev` | CAN controllers as character devices, by the driver `kmod/canchar` |
 //! | [`virtio`] | `virtio` | virtual machines, by the virtio CAN device over vhost-user |
 //! | [`shm`] | `shm` | memory that is shared with another machine or process |
+//! | [`composed`] | `messages` | messages that the gateway makes from signals |
+//! | [`split`] | `split` | FD frames as numbered classic frames, and back |
 //! | [`cannelloni`] | `cannelloni` | tunnels to cannelloni, over UDP or TCP |
 //! | [`socketcand`] | `socketcand` | socketcand's protocol: a server for its clients, or a client |
 //! | [`slcan`] | `slcan` | slcan over TCP: a server for programs, or a client of an adapter |
@@ -76,6 +78,8 @@ kinds::kinds! {
     "shm" by "shm" => shm::ShmPorts, not "ivshmem" "shared_memory" "shared-memory" "ring";
     "messages" by "messages" => composed::ComposedPorts,
         not "signals" "composed" "rest_bus" "restbus" "simulation";
+    "split" by "split" => split::SplitPorts,
+        not "join" "fragment" "segment" "segmentation" "multiplex" "mux";
     "cannelloni" by "cannelloni" => cannelloni::CannelloniPorts, not "udp" "tunnel";
     "socketcand" by "socketcand" => socketcand::SocketcandPorts, not "socketcan_daemon";
     "slcan" by "slcan" => slcan::SlcanPorts, not "lawicel" "tcp";
@@ -96,6 +100,7 @@ pub use keys::queue;
 pub use kind::{
     ComparableSettings, DatabasesByName, ExclusiveResource, FileOrStream, FramePassage,
     InterfaceFinder, LONGEST_NAME, LONGEST_QUEUE, PeerLimits, PlacedPort, PortKind, PortSettings,
+    SplitIds,
 };
 pub use kinds::{KnownKind, PortKinds};
 pub use messages::MessageSettings;

@@ -212,6 +212,12 @@ fn known_kind(kind: &TomlValue<'_>, found: &mut Diagnostics) -> Option<&'static 
         kind.wrong(message, hint, found);
         return None;
     }
+    if word == "split" {
+        let message = "ports of kind \"split\" are not available in Python";
+        let hint = "leave the port and its routes out";
+        kind.wrong(message, hint, found);
+        return None;
+    }
     let hint = did_you_mean(word, kinds::ALL.iter().map(|keys| keys.kind));
     kind.wrong(format!("there is no kind of port \"{word}\""), hint, found);
     None

@@ -85,6 +85,7 @@ mod tests {
             "chardev",
             "virtio",
             "messages",
+            "split",
             "cannelloni",
             "socketcand",
             "slcan",

@@ -37,6 +37,7 @@ mod schema;
 mod send;
 mod signals;
 mod simulate;
+mod split;
 mod statuses;
 mod timing;
 mod top;

@@ -158,6 +158,7 @@ fn defaults_that_are_values_are_the_defaults() {
             "log" => "read = 'a'\nwrite = 'b'",
             "virtio" => "socket = 'a'\ncontroller = 'c'",
             "shm" => "socket = 'a'",
+            "split" => "parts = { '300' = '700' }",
             "slcan" | "socketcand" => "listen = 1",
             "ieee1722" => "connect = 'h:1'\ndelay = '1ms'\nurgent = '123'",
             "cannelloni" => "transport = 'tcp'\nlisten = 1",

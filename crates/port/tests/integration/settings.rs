@@ -328,6 +328,7 @@ fn an_empty_list_knows_no_kind() {
         "virtio",
         "shm",
         "messages",
+        "split",
         "cannelloni",
         "socketcand",
         "slcan",

@@ -20,7 +20,7 @@ pub(super) struct Assignment {
 
 enum Source {
     Constant(i128),
-    Copy(ExactSignal, OutOfRange),
+    Copy(Box<ExactSignal>, OutOfRange),
 }
 
 impl Comparison {
@@ -101,7 +101,7 @@ impl Assignment {
                     _ => OutOfRange::Substitute(to.bits(to.random_raw(rng))),
                 };
                 let copy = to.defined.copy_of(&from.defined, policy).unwrap();
-                (Source::Copy(from, policy), copy.source)
+                (Source::Copy(Box::new(from), policy), copy.source)
             }
         };
         let write = FieldWrite {

@@ -9,6 +9,7 @@ mod doubled;
 mod fits;
 mod flow;
 mod overwrite;
+mod parts;
 mod probe;
 mod protection;
 mod sequence;
@@ -49,6 +50,7 @@ pub(super) fn report(config: &GatewayConfig, spans: &[Range<usize>], found: &mut
     doubled::check(&flows, &leaving, &mixed, &mut report);
     fits::check(&flows, &mut report);
     whole::check(&flows, &mut report);
+    parts::check(config, &mut report);
 }
 
 /// The diagnostics, by the routes at which they are.

@@ -3,6 +3,7 @@
 mod checksums;
 mod counters;
 mod messages;
+mod parts;
 mod silence;
 
 use crate::config::{GatewayConfig, load_with};
