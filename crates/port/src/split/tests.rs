@@ -21,7 +21,12 @@ fn settings() -> SplitSettings {
 }
 
 fn port() -> Halves {
-    super::halves::halves(&settings())
+    let SplitSettings {
+        pairs,
+        timeout,
+        queue,
+    } = settings();
+    super::halves::halves(&pairs, timeout, queue as usize)
 }
 
 fn whole(id: u32, payload: &[u8], flags: u8) -> Frame {

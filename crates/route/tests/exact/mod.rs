@@ -1,5 +1,6 @@
 //! Random routes with a condition on signals and assignments to signals, random frames, and what
-//! must become of each frame: the values are exact rational numbers, read from a payload bit by bit.
+//! must become of each frame: the values are exact rational numbers, read from a payload bit by
+//! bit.
 //!
 //! Tests of every place where routes run include this file: the process (`crates/route`), BPF
 //! (`crates/offload`), images (`baremetal`, and in QEMU `lab/cangate-lab`).

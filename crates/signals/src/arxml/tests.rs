@@ -10,7 +10,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use frame::CanId;
 
-/// A system description with each kind of PDU. `tests/integration/cantools` compares it with cantools.
+/// A system description with each kind of PDU. `tests/integration/cantools` compares it with
+/// cantools.
 const FILE: &str = include_str!("../../tests/databases/body.arxml");
 
 fn messages(text: &str) -> Vec<MessageDefinition> {
