@@ -7,7 +7,7 @@
 //!   [`GatewayTarget`], a port of a running gateway.
 //! * [`FrameSender`]: the step that offers each frame at its time, and counts its fate. Time is
 //!   passed in, so that tests run in virtual time.
-//! * [`run`]: the loop that waits.
+//! * [`run()`]: the loop that waits.
 //!
 //! A frame's time never depends on when the frames before it were sent: the period does not drift.
 

@@ -1,10 +1,10 @@
 //! Clients of the control socket that watch the frames of ports.
 //!
-//! * [`FrameRing`]: a queue of frames from the worker to the control thread, one for each client,
+//! * [`ring::FrameRing`]: a queue of frames from the worker to the control thread, one for each client,
 //!   bounded, without locks. The worker never waits for it: a frame without room is lost for this
 //!   client, and counted.
 //! * [`WatchChannel`]: such a ring, and the names of the ports whose frames are in it.
-//! * [`PortTap`]: the worker's end at a half of a port. It shows each frame that passes to all
+//! * [`tap::PortTap`]: the worker's end at a half of a port. It shows each frame that passes to all
 //!   clients that watch the port.
 //! * [`TapChange`]: puts taps around the halves of a port, and takes them away again. Everything is
 //!   allocated and freed on the control thread.
