@@ -1,5 +1,5 @@
 //! Several machines in one virtual time: each is a process of QEMU with one processor, and a plugin
-//! ([`crate::qemu::Plugin::Lockstep`]) lets them go in step. docs/lockstep.md describes the method.
+//! (`plugin/lockstep/main.c`) lets them go in step. docs/lockstep.md describes the method.
 //!
 //! * [`LockstepPlan`]: machines, links, and their check.
 //! * [`Lab::run_lockstep`](crate::Lab::run_lockstep): runs it, to its [`LockstepOutcome`].
