@@ -23,7 +23,7 @@
 //! | [`split`] | `split` | FD frames as numbered classic frames, and back |
 //! | [`cannelloni`] | `cannelloni` | tunnels to cannelloni, over UDP or TCP |
 //! | [`socketcand`] | `socketcand` | socketcand's protocol: a server for its clients, or a client |
-//! | [`slcan`] | `slcan` | slcan over TCP: a server for programs, or a client of an adapter |
+//! | [`slcan`] | `slcan` | slcan: an adapter at a serial device or over TCP, or a server |
 //! | [`ieee1722`] | `ieee1722` | streams of IEEE 1722 (AVTP) over UDP |
 //! | [`multicast`] | `multicast` | the multicast groups of python-can |
 //! | [`controllers`] | `virtio`; keyword `controller` | a controller that machines share |
@@ -35,6 +35,8 @@
 //!
 //! Faults can be injected on any port: [`PortFaults`] wraps the halves of the kind. Where the kind
 //! has a transmit queue, [`QueueSettings`] puts another one in front of it.
+//!
+//! For a simulation of a gateway file, each kind names the stand-in of its ports ([`StandIn`]).
 //!
 //! The caller passes the time in.
 

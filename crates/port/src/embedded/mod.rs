@@ -11,7 +11,7 @@
 //!   the same.
 //! * **Real time**: after [`BusWorld::pace`] each [`crate::Receive::receive`] moves the world on to
 //!   the time of the clock, and [`crate::Receive::deadline`] returns the clock time of the next
-//!   event.
+//!   event. Traffic of other nodes moves with the world ([`BusWorld::replay`]).
 
 mod halves;
 mod index;
