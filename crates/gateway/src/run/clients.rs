@@ -2,6 +2,7 @@
 
 use super::client_frames::{ClientFrames, FramesError};
 use super::mailbox::WorkerMessage;
+use super::port_watches::{PortWatch, begin};
 use super::running::RunningGateway;
 use super::site::PlanSource;
 use crate::control::{SendRequest, SentAnswers};
@@ -44,19 +45,6 @@ fn list(ports: &[String]) -> String {
         ports => ports.join(", "),
     }
 }
-
-/// A client that watches ports.
-struct PortWatch {
-    channel: Arc<WatchChannel>,
-    /// Whether it watches all ports, also those that a reload adds.
-    all: bool,
-    /// The ports that it watches, or wants to.
-    ports: Vec<String>,
-}
-
-/// The clients that watch ports.
-#[derive(Default)]
-pub(super) struct PortWatches(Vec<PortWatch>);
 
 impl<S: PlanSource> RunningGateway<'_, S> {
     /// Sends frames of a client by a port.
@@ -169,14 +157,4 @@ impl<S: PlanSource> RunningGateway<'_, S> {
             ports: self.port_names().map(str::to_owned).collect(),
         })
     }
-}
-
-/// Returns the changes by which a client begins to watch ports.
-fn begin(watch: &PortWatch, ports: &[String]) -> Vec<TapChange> {
-    let change = |port: &String| {
-        let index = watch.channel.port(port)?;
-        let channel = Arc::clone(&watch.channel);
-        Some(TapChange::begin(port.clone(), channel, index))
-    };
-    ports.iter().filter_map(change).collect()
 }

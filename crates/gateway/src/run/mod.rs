@@ -24,6 +24,7 @@ mod mailbox;
 mod manager;
 mod offloaded;
 mod options;
+mod port_watches;
 mod readiness;
 mod realtime;
 mod running;

@@ -1,7 +1,6 @@
 //! A running gateway, as the control thread sees it: its counters and its reloads.
 
 use super::changes::RouteChanges;
-use super::clients::PortWatches;
 use super::error::{KernelError, OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
 use super::interfaces::{PortInterfaces, interests};
@@ -10,6 +9,7 @@ use super::lines::RouteLine;
 use super::link::WorkerLink;
 use super::mailbox::WorkerMessage;
 use super::options::DRAIN_TIMEOUT;
+use super::port_watches::PortWatches;
 use super::readiness::PortReadiness;
 use super::site::{PlanSource, RunPlan};
 use super::watch::watch;

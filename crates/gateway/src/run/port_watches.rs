@@ -1,0 +1,27 @@
+//! The clients that watch ports.
+
+use crate::watching::{TapChange, WatchChannel};
+use std::sync::Arc;
+
+/// A client that watches ports.
+pub(super) struct PortWatch {
+    pub(super) channel: Arc<WatchChannel>,
+    /// Whether it watches all ports, also those that a reload adds.
+    pub(super) all: bool,
+    /// The ports that it watches, or wants to.
+    pub(super) ports: Vec<String>,
+}
+
+/// The clients that watch ports.
+#[derive(Default)]
+pub(super) struct PortWatches(pub(super) Vec<PortWatch>);
+
+/// Returns the changes by which a client begins to watch ports.
+pub(super) fn begin(watch: &PortWatch, ports: &[String]) -> Vec<TapChange> {
+    let change = |port: &String| {
+        let index = watch.channel.port(port)?;
+        let channel = Arc::clone(&watch.channel);
+        Some(TapChange::begin(port.clone(), channel, index))
+    };
+    ports.iter().filter_map(change).collect()
+}
