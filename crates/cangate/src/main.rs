@@ -23,6 +23,10 @@ mod round_trips;
 #[cfg(feature = "send")]
 mod sending;
 #[cfg(any(feature = "send", feature = "watch"))]
+#[cfg_attr(
+    not(feature = "send"),
+    allow(dead_code, reason = "only the command `send` waits for a signal and for frames")
+)]
 mod stop_signal;
 #[cfg(feature = "watch")]
 mod watching;

@@ -60,6 +60,7 @@ impl NamedDatabases {
     }
 
     /// Returns whether there are any.
+    #[cfg(feature = "top")]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

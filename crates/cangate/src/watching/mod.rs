@@ -11,6 +11,7 @@ mod filter;
 mod gateway_source;
 mod port_source;
 mod source;
+#[cfg(feature = "top")]
 mod table;
 
 pub(crate) use databases::{DatabaseOfPort, NamedDatabases};
@@ -18,4 +19,5 @@ pub(crate) use filter::FrameFilter;
 pub(crate) use gateway_source::GatewaySource;
 pub(crate) use port_source::PortSource;
 pub(crate) use source::{SeenFrame, WatchLosses, WatchNews, start};
+#[cfg(feature = "top")]
 pub(crate) use table::{MessageRow, MessageTable, RowKey};

@@ -2,7 +2,7 @@
 
 use super::client_frames::{ClientFrames, FramesError};
 use super::mailbox::WorkerMessage;
-use super::port_watches::PortWatch;
+use super::port_watches::{PortWatch, begin};
 use super::running::RunningGateway;
 use super::site::PlanSource;
 use crate::control::{SendRequest, SentAnswers};
@@ -157,14 +157,4 @@ impl<S: PlanSource> RunningGateway<'_, S> {
             ports: self.port_names().map(str::to_owned).collect(),
         })
     }
-}
-
-/// Returns the changes by which a client begins to watch ports.
-fn begin(watch: &PortWatch, ports: &[String]) -> Vec<TapChange> {
-    let change = |port: &String| {
-        let index = watch.channel.port(port)?;
-        let channel = Arc::clone(&watch.channel);
-        Some(TapChange::begin(port.clone(), channel, index))
-    };
-    ports.iter().filter_map(change).collect()
 }

@@ -1,6 +1,6 @@
-//! The clients of the control socket that watch ports.
+//! The clients that watch ports.
 
-use crate::watching::WatchChannel;
+use crate::watching::{TapChange, WatchChannel};
 use std::sync::Arc;
 
 /// A client that watches ports.
@@ -15,3 +15,13 @@ pub(super) struct PortWatch {
 /// The clients that watch ports.
 #[derive(Default)]
 pub(super) struct PortWatches(pub(super) Vec<PortWatch>);
+
+/// Returns the changes by which a client begins to watch ports.
+pub(super) fn begin(watch: &PortWatch, ports: &[String]) -> Vec<TapChange> {
+    let change = |port: &String| {
+        let index = watch.channel.port(port)?;
+        let channel = Arc::clone(&watch.channel);
+        Some(TapChange::begin(port.clone(), channel, index))
+    };
+    ports.iter().filter_map(change).collect()
+}

@@ -1,8 +1,8 @@
 //! Clients of the control socket that watch the frames of ports.
 //!
-//! * [`ring::FrameRing`]: a queue of frames from the worker to the control thread, one for each client,
-//!   bounded, without locks. The worker never waits for it: a frame without room is lost for this
-//!   client, and counted.
+//! * [`ring::FrameRing`]: a queue of frames from the worker to the control thread, one for each
+//!   client, bounded, without locks. The worker never waits for it: a frame without room is lost
+//!   for this client, and counted.
 //! * [`WatchChannel`]: such a ring, and the names of the ports whose frames are in it.
 //! * [`tap::PortTap`]: the worker's end at a half of a port. It shows each frame that passes to all
 //!   clients that watch the port.

@@ -17,6 +17,7 @@ use crate::watching::{
 };
 use console::Failure;
 use gateway::control::ControlConnection;
+#[cfg(feature = "top")]
 use std::io::IsTerminal as _;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
