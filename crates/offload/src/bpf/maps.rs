@@ -95,9 +95,9 @@ pub(crate) fn write(ebpf: &Ebpf, contents: &MapContents<'_>) -> Result<(), Error
         return Ok(());
     }
     let mapped = MappedMap::new(map, name, bytes.len())?;
-    // SAFETY: the mapping has at least as many bytes, because the map has as many values of the same
-    // size, which is a multiple of 8, so that the kernel puts no gaps between them. A new mapping
-    // does not overlap.
+    // SAFETY: the mapping has at least as many bytes, because the map has as many values of the
+    // same size, which is a multiple of 8, so that the kernel puts no gaps between them. A new
+    // mapping does not overlap.
     #[allow(unsafe_code)]
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), mapped.at.cast::<u8>(), bytes.len());

@@ -2,7 +2,6 @@
 
 use super::format::{MOST_PARTS, next_sequence, part_count, split};
 use super::joiner::{FrameJoiner, JoinCounters, PartFate};
-use super::settings::SplitSettings;
 use crate::{
     Accepted, FlushReport, Halves, OutgoingFrame, PollReceive, PollTransmit, PortError, PortWait,
     Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport, SplitIds, StampSource, Transmit,
@@ -36,19 +35,18 @@ struct FrameSplitter {
 }
 
 impl FrameSplitter {
-    fn new(settings: &SplitSettings) -> Self {
+    fn new(pairs: &[SplitIds], timeout: Nanos, room: usize) -> Self {
         let channel = |ids: &SplitIds| SplitChannel {
             ids: *ids,
             sequence: 0,
-            joiner: FrameJoiner::new(ids.whole, settings.timeout),
+            joiner: FrameJoiner::new(ids.whole, timeout),
         };
-        let ids = settings.pairs.iter().enumerate();
+        let ids = pairs.iter().enumerate();
         let ids = ids.flat_map(|(at, pair)| [(pair.whole.raw(), at), (pair.parts.raw(), at)]);
         let mut places: Vec<_> = ids.collect();
         places.sort_unstable();
-        let room = settings.queue as usize;
         Self {
-            channels: settings.pairs.iter().map(channel).collect(),
+            channels: pairs.iter().map(channel).collect(),
             places,
             made: VecDeque::with_capacity(room),
             room,
@@ -128,9 +126,10 @@ fn lock(handle: &SplitterHandle) -> MutexGuard<'_, FrameSplitter> {
     handle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the halves of a port with these settings.
-pub(super) fn halves(settings: &SplitSettings) -> Halves {
-    let handle = Arc::new(Mutex::new(FrameSplitter::new(settings)));
+/// Returns the halves of a port for these frames, with room for this number of made
+/// frames. All parts of a frame must come within `timeout`.
+pub(super) fn halves(pairs: &[SplitIds], timeout: Nanos, room: usize) -> Halves {
+    let handle = Arc::new(Mutex::new(FrameSplitter::new(pairs, timeout, room)));
     let receive = SplitReceiver {
         handle: Arc::clone(&handle),
         batch: Vec::with_capacity(MOST_AT_ONCE),

@@ -153,6 +153,10 @@ impl PortSettings for SplitSettings {
     }
 
     fn open(&self, _port: &str, _opener: &mut PortOpener) -> Result<Halves, PortError> {
-        Ok(halves::halves(self))
+        Ok(halves::halves(
+            &self.pairs,
+            self.timeout,
+            self.queue as usize,
+        ))
     }
 }
