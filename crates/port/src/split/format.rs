@@ -1,9 +1,9 @@
 //! The layout of parts.
 //!
-//! Byte 0 of each part has the number of the FD frame (its sequence number) in the upper four bits
-//! and the number of the part in the lower four. Byte 1 of part 0 has the DLC of the FD frame in
-//! the lower four bits, BRS in bit 4 and ESI in bit 5. The payload follows: up to 6 bytes in part
-//! 0, up to 7 in the others. An FD frame has at most ten parts.
+//! Byte 0 of each part has the number of the FD frame (its sequence number) in the upper four
+//! bits and the number of the part in the lower four. Byte 1 of part 0 has the DLC of the FD frame
+//! in the lower four bits, BRS in bit 4 and ESI in bit 5. The payload follows: up to 6 bytes in
+//! part 0, up to 7 in the others. An FD frame has at most ten parts.
 
 use frame::{CanId, Frame, FrameRef, Header, Kind, dlc, flags};
 

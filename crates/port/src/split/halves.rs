@@ -126,8 +126,8 @@ fn lock(handle: &SplitterHandle) -> MutexGuard<'_, FrameSplitter> {
     handle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the halves of a port for these frames. Parts of a frame must come within `timeout`; at
-/// most `room` made frames wait.
+/// Returns the halves of a port for these frames, with room for this number of made
+/// frames. All parts of a frame must come within `timeout`.
 pub(super) fn halves(pairs: &[SplitIds], timeout: Nanos, room: usize) -> Halves {
     let handle = Arc::new(Mutex::new(FrameSplitter::new(pairs, timeout, room)));
     let receive = SplitReceiver {

@@ -3,7 +3,7 @@
 use super::format::{FramePart, PartContent, bytes_of, part_count, whole_header};
 use frame::{CanId, FrameBuf, FrameRef, Nanos};
 
-/// What became of a part.
+/// The fate of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PartFate {
     /// It waits for the next one.

@@ -1,32 +1,19 @@
 //! Frames through the halves of a port: split, carried, joined, and what is lost on the way.
 
-use super::settings::SplitSettings;
 use crate::{Halves, OutgoingFrame, ReceivedFrame, SplitIds, TransmitRefusal};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, dlc, flags};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
-fn settings() -> SplitSettings {
+fn port() -> Halves {
     let id = |number| CanId::sff(number).unwrap();
     let pair = |whole, parts| SplitIds {
         whole: id(whole),
         parts: id(parts),
     };
-    SplitSettings {
-        pairs: vec![pair(0x300, 0x700), pair(0x301, 0x701)],
-        timeout: 10 * MS,
-        queue: 40,
-    }
-}
-
-fn port() -> Halves {
-    let SplitSettings {
-        pairs,
-        timeout,
-        queue,
-    } = settings();
-    super::halves::halves(&pairs, timeout, queue as usize)
+    let pairs = [pair(0x300, 0x700), pair(0x301, 0x701)];
+    super::halves::halves(&pairs, 10 * MS, 40)
 }
 
 fn whole(id: u32, payload: &[u8], flags: u8) -> Frame {

@@ -1,6 +1,5 @@
-//! Random routes with a condition on signals and assignments to signals, random frames, and what
-//! must become of each frame: the values are exact rational numbers, read from a payload bit by
-//! bit.
+//! Random routes with a condition on signals and assignments to signals, random frames, and the
+//! outcome of each frame: values are exact rational numbers, read from a payload bit by bit.
 //!
 //! Tests of every place where routes run include this file: the process (`crates/route`), BPF
 //! (`crates/offload`), images (`baremetal`, and in QEMU `lab/cangate-lab`).
@@ -24,7 +23,7 @@ const FRAMES: usize = 48;
 /// The payload lengths of FD frames above 8 bytes.
 const FD_LENGTHS: [usize; 7] = [12, 16, 20, 24, 32, 48, 64];
 
-/// What becomes of a frame.
+/// The outcome of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The route does not take it.

@@ -6,7 +6,7 @@ use signals::{
     SubstituteValues,
 };
 
-/// A signal, and what the reference knows of it.
+/// A signal, and the places of its bits.
 pub(super) struct ExactSignal {
     pub(super) defined: SignalDefinition,
     pub(super) factor: Exact,

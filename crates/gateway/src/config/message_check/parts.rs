@@ -1,5 +1,5 @@
 //! Parts of FD frames (ports of kind `split`): a receiver can join them only if it is a gateway
-//! that joins them, and if all of them come as they were made.
+//! with such a port, and if all of them come as they were made.
 
 use super::super::GatewayConfig;
 use super::super::carried::{RouteFinder, named};

@@ -1,4 +1,4 @@
-//! What a program sees of the kernel: its frame, and the helpers that it calls.
+//! The kernel as a program sees it: a frame, and the helpers that the program calls.
 
 use super::memory::{self, CONTEXT, Memory, PACKET};
 
