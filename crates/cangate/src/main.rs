@@ -25,7 +25,10 @@ mod sending;
 #[cfg(any(feature = "send", feature = "watch"))]
 #[cfg_attr(
     not(feature = "send"),
-    allow(dead_code, reason = "only the command `send` waits for a signal and for frames")
+    allow(
+        dead_code,
+        reason = "only the command `send` waits for a signal and for frames"
+    )
 )]
 mod stop_signal;
 #[cfg(feature = "watch")]
