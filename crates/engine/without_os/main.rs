@@ -8,6 +8,10 @@
 //!
 //! On other targets it is an ordinary program, which does the same.
 #![cfg_attr(target_os = "none", no_std, no_main)]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a scenario that cannot go on has failed"
+)]
 
 extern crate alloc;
 

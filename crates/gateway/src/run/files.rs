@@ -106,6 +106,7 @@ pub(crate) struct SimulatedRun {
 
 /// This build has no simulation.
 #[cfg(not(feature = "simulate"))]
+#[derive(Clone, Copy)]
 pub(crate) enum SimulatedRun {}
 
 /// Runs a gateway as [`run`] does, or in a simulation.

@@ -74,6 +74,7 @@ const WRONG: &[(&str, i32)] = &[
     ("lab run DIR/missing.toml", 2),
     ("lab run DIR/broken.toml", 2),
     ("lab list DIR/missing.toml", 2),
+    ("lab machines DIR/missing.toml", 2),
     ("lab reproduce --claims G99", 2),
     ("lab reproduce --jobs 0", 2),
     ("lab completions nonsense", 2),
