@@ -30,8 +30,9 @@ const MOST_HOPS: u8 = 6;
 const MATCHES: [(&str, RouteMode); 2] = [("all", RouteMode::All), ("first", RouteMode::First)];
 
 /// Keys of `[gateway]` that concern the process of a gateway.
-const OF_THE_PROCESS: [&str; 7] = [
+const OF_THE_PROCESS: [&str; 8] = [
     "control",
+    "inject",
     "metrics",
     "realtime",
     "lock_memory",
