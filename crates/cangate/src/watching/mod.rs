@@ -1,7 +1,8 @@
 //! Watching the frames of ports (`cangate watch`).
 //!
-//! * [`WatchSource`](source::WatchSource): where frames come from, on a thread of its own: ports that this process has
-//!   open ([`PortSource`]), or ports of a running gateway ([`GatewaySource`]).
+//! * [`WatchSource`](source::WatchSource): where frames come from, on a thread of its own: ports
+//!   that this process has open ([`PortSource`]), or ports of a running gateway
+//!   ([`GatewaySource`]).
 //! * [`FrameFilter`]: the frames that are wanted, by ID.
 //! * [`MessageTable`]: the last frame of each ID, the bytes that have changed, the periods.
 //! * [`NamedDatabases`]: the messages of the frames.
