@@ -18,7 +18,7 @@ fn frames_are_sent_and_watched_as_can_utils_do() {
         "{text}"
     );
     if list.contains(&"has altnames".to_owned()) {
-        assert!(list.iter().any(|line| line.contains("= body")), "{text}");
+        assert!(list.iter().any(|line| line.contains("also body")), "{text}");
         assert!(
             list.contains(&"    \"interface\": \"vcan0\",".to_owned()),
             "{text}"
