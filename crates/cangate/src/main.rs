@@ -22,12 +22,17 @@ mod rates;
 mod round_trips;
 #[cfg(feature = "send")]
 mod sending;
-#[cfg(any(feature = "send", feature = "watch"))]
+#[cfg(any(
+    feature = "decode",
+    feature = "send",
+    feature = "top",
+    feature = "watch"
+))]
 #[cfg_attr(
-    not(feature = "send"),
+    not(all(feature = "decode", feature = "send")),
     allow(
         dead_code,
-        reason = "only the command `send` waits for a signal and for frames"
+        reason = "some commands only look at the signal, others wait for it, too"
     )
 )]
 mod stop_signal;

@@ -12,6 +12,7 @@ mod stop;
 
 use crate::cli::decode::{Decode, SignalFormat};
 use crate::commands::messages::read_chosen;
+use crate::stop_signal::{SecondSignal, StopSignal};
 use capture::FrameDatabases;
 use console::Failure;
 use counts::DecodeCounts;
@@ -23,7 +24,7 @@ use selection::{FoundMessage, SignalSelection};
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
-use stop::StopRequest;
+use stop::StoppableInput;
 
 /// The exit status if bad lines were left out and the rest was decoded.
 const LEFT_OUT: u8 = 3;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
     // Lines are written until a signal ends the program.
     let stop = match lines {
         Some(_) => None,
-        None => Some(StopRequest::new()?),
+        None => Some(StopSignal::listen(SecondSignal::Kills)?),
     };
     // Files that are not logs are refused before anything is written. A pipe can be read only once.
     let (first, others) = args.inputs.split_first().unzip();
@@ -120,12 +121,12 @@ fn open(
     args: &Decode,
     path: &Path,
     lines: Option<&LineWriter>,
-    stop: Option<&StopRequest>,
+    stop: Option<&StopSignal>,
 ) -> Result<AnyReader, Failure> {
     let (input, name): (Box<dyn Read>, String) = if is_stdin(path) {
         let input: Box<dyn Read> = match (lines, stop) {
             (Some(lines), _) => Box::new(lines.attend(io::stdin())),
-            (None, Some(stop)) => Box::new(stop.standard_input().map_err(Failure::run)?),
+            (None, Some(stop)) => Box::new(StoppableInput::new(stop).map_err(Failure::run)?),
             (None, None) => Box::new(io::stdin()),
         };
         (input, "standard input".to_owned())
@@ -160,7 +161,7 @@ impl SignalOutput<'_> {
 struct DecodeRun<'a> {
     args: &'a Decode,
     selection: &'a SignalSelection<'a>,
-    stop: Option<&'a StopRequest>,
+    stop: Option<&'a StopSignal>,
     counts: DecodeCounts,
     /// Number of frames that the logs themselves state to be lost.
     missing: u64,
@@ -180,7 +181,7 @@ impl DecodeRun<'_> {
     ) -> Result<bool, Failure> {
         let name = path.display().to_string();
         let stop = self.stop;
-        let is_stopped = || stop.is_some_and(StopRequest::is_made);
+        let is_stopped = || stop.is_some_and(StopSignal::is_set);
         let mut frame = FrameBuf::new();
         loop {
             match reader.read(&mut frame) {

@@ -23,6 +23,8 @@ mod offline;
 pub(crate) mod outcome;
 #[cfg(feature = "ping")]
 mod ping;
+#[cfg(feature = "top")]
+mod screen;
 #[cfg(feature = "send")]
 mod send;
 mod service;

@@ -9,7 +9,7 @@ use crate::sending::{
     self, FrameMaker, FrameRounds, FrameSender, FrameSource, FrameTarget, GatewayTarget,
     LineFrames, LineReport, MadeMessage, PortTarget, SentSummary,
 };
-use crate::stop_signal::StopSignal;
+use crate::stop_signal::{SecondSignal, StopSignal};
 use console::Failure;
 use frame::text::parse_frame;
 use frame::{FrameBuf, Nanos};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Send, color: bool) -> Result<(), Failure> {
     let (port, frames) = words(args)?;
     let mut makers = makers(args, frames)?;
     check_frames(args, makers.is_empty())?;
-    let stop = StopSignal::listen()?;
+    let stop = StopSignal::listen(SecondSignal::Kills)?;
     let start = Instant::now();
     let mut clock = || Nanos::try_from(start.elapsed().as_nanos()).unwrap_or(Nanos::MAX);
     let NamedTarget {

@@ -1,11 +1,9 @@
 //! The state of the screen, and the effect of keys on it.
 
+use crate::commands::screen::{RowFilter, following};
 use crate::rates::{GatewayRates, PortRate, Rate, RouteRate};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Ordering;
-
-/// The maximum length of the filter.
-const LONGEST_FILTER: usize = 40;
 
 /// The sort order of the rows. Numbers start with the highest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,9 +42,7 @@ impl SortColumn {
     }
 
     fn next(self) -> Self {
-        let at = Self::ALL.iter().position(|sort| *sort == self);
-        let next = at.map_or(0, |at| (at + 1) % Self::ALL.len());
-        Self::ALL.get(next).copied().unwrap_or_default()
+        following(&Self::ALL, self)
     }
 }
 
@@ -65,9 +61,7 @@ pub(super) struct TopApp {
     pub(super) rates: Option<GatewayRates>,
     pub(super) sort: SortColumn,
     pub(super) reverse: bool,
-    pub(super) filter: String,
-    /// Whether the keys go into the filter.
-    pub(super) editing: bool,
+    pub(super) filter: RowFilter,
     pub(super) paused: bool,
     /// Whether the help on the keys is shown in place of the tables, until the next key.
     pub(super) helps: bool,
@@ -84,8 +78,7 @@ impl TopApp {
             rates: None,
             sort: SortColumn::File,
             reverse: false,
-            filter: String::new(),
-            editing: false,
+            filter: RowFilter::default(),
             paused: false,
             helps: false,
             focus: TableFocus::Ports,
@@ -111,8 +104,8 @@ impl TopApp {
             self.helps = false;
             return key.code == KeyCode::Char('q');
         }
-        if self.editing {
-            self.edit(key.code);
+        if self.filter.press(key.code) {
+            self.first = [0; 2];
             return false;
         }
         let at = usize::from(self.focus == TableFocus::Routes);
@@ -127,7 +120,7 @@ impl TopApp {
             KeyCode::Char('r') => self.reverse = !self.reverse,
             KeyCode::Char('p') => self.paused = !self.paused,
             KeyCode::Char('h' | '?') => self.helps = true,
-            KeyCode::Char('/') => self.editing = true,
+            KeyCode::Char('/') => self.filter.edit(),
             KeyCode::Tab | KeyCode::BackTab => {
                 self.focus = match self.focus {
                     TableFocus::Ports => TableFocus::Routes,
@@ -142,22 +135,6 @@ impl TopApp {
             _ => {}
         }
         false
-    }
-
-    fn edit(&mut self, code: KeyCode) {
-        match code {
-            KeyCode::Enter => self.editing = false,
-            KeyCode::Esc => {
-                self.editing = false;
-                self.filter.clear();
-            }
-            KeyCode::Backspace => {
-                self.filter.pop();
-            }
-            KeyCode::Char(c) if self.filter.chars().count() < LONGEST_FILTER => self.filter.push(c),
-            _ => {}
-        }
-        self.first = [0; 2];
     }
 
     /// Returns the ports that pass the filter, in the selected order.
@@ -198,7 +175,7 @@ impl TopApp {
     }
 
     fn passes(&self, name: &str) -> bool {
-        name.to_lowercase().contains(&self.filter.to_lowercase())
+        self.filter.passes(&[name])
     }
 }
 

@@ -4,19 +4,18 @@ mod app;
 mod view;
 
 use super::choice::{GatewayChoice, understand};
+use super::screen::{TerminalInput, next_input};
 use super::stats_watch::{WatchResult, ended, fetch};
 use crate::cli::Top;
 use crate::rates::GatewayRates;
+use crate::stop_signal::{SecondSignal, StopSignal};
 use app::TopApp;
 use console::Failure;
 use gateway::GatewayStats;
 use gateway::control::ControlRequest;
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -40,14 +39,7 @@ pub(crate) fn run(args: &Top, color: bool) -> Result<(), Failure> {
     }
     let first: GatewayStats = understand(gateway.ask(&ControlRequest::Stats)?)?;
     let socket = gateway.socket;
-    let quit = Arc::new(AtomicBool::new(false));
-    for signal in [
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-        signal_hook::consts::SIGINT,
-    ] {
-        signal_hook::flag::register(signal, Arc::clone(&quit))?;
-    }
+    let quit = StopSignal::listen(SecondSignal::Waits)?;
     let (tell, news) = sync_channel(1);
     let (path, interval) = (socket.clone(), args.interval);
     // The thread ends with the process, or when the receiver is dropped.
@@ -102,25 +94,18 @@ fn show(
     terminal: &mut DefaultTerminal,
     app: &mut TopApp,
     news: &Receiver<GatewayNews>,
-    quit: &AtomicBool,
+    quit: &StopSignal,
 ) -> Result<TopEnd, Failure> {
     let mut changed = true;
-    while !quit.load(Ordering::Relaxed) {
+    while !quit.is_set() {
         if changed {
             terminal.draw(|frame| view::draw(app, frame))?;
         }
         changed = false;
-        if event::poll(TURN)? {
-            match event::read()? {
-                Event::Key(key) if key.kind != KeyEventKind::Release => {
-                    if app.press(key) {
-                        return Ok(TopEnd::Quit);
-                    }
-                    changed = true;
-                }
-                Event::Resize(..) => changed = true,
-                _ => {}
-            }
+        match next_input(TURN)? {
+            TerminalInput::Key(key) if app.press(key) => return Ok(TopEnd::Quit),
+            TerminalInput::Key(_) | TerminalInput::Resized => changed = true,
+            TerminalInput::Nothing => {}
         }
         match news.try_recv() {
             Ok(GatewayNews::Rates(rates)) => {

@@ -1,6 +1,7 @@
 //! The drawing of the screen. The same state gives the same screen: there is no clock here.
 
 use super::app::{SortColumn, TableFocus, TopApp};
+use crate::commands::screen::areas;
 use crate::rates::{GatewayRates, PortRate, Rate, RouteRate, percent, words};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -26,13 +27,7 @@ const TOTALS: u16 = 9;
 
 pub(super) fn draw(app: &mut TopApp, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let [head, _, tables, foot] = Layout::vertical([
-        Constraint::Length(2),
-        Constraint::Length(1),
-        Constraint::Fill(1),
-        Constraint::Length(1),
-    ])
-    .areas(area);
+    let [head, tables, foot] = areas(area);
     frame.render_widget(summary(app), head);
     frame.render_widget(Paragraph::new(keys(app, area.width)), foot);
     if app.helps {
@@ -345,20 +340,16 @@ fn route_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
 
 /// Returns the short help on the keys, as far as it fits.
 fn keys(app: &TopApp, width: u16) -> Line<'static> {
-    if app.editing {
-        return Line::from(format!("filter: {}▏ (Enter: done, Esc: clear)", app.filter));
+    if let Some(line) = app.filter.edited() {
+        return Line::from(line);
     }
     let back = if app.reverse { ", reversed" } else { "" };
-    let filter = match app.filter.as_str() {
-        "" => "/ filter".to_owned(),
-        filter => format!("/ filter: {filter}"),
-    };
     let parts = [
         "q quit".to_owned(),
         "h help".to_owned(),
         format!("s sort: {}{back}", app.sort.words()),
         "r reverse".to_owned(),
-        filter,
+        app.filter.entry(),
         "p pause".to_owned(),
         "Tab ↑ ↓ scroll".to_owned(),
     ];

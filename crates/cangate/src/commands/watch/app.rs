@@ -1,11 +1,9 @@
 //! The state of the screen, and the effect of keys on it.
 
+use crate::commands::screen::{RowFilter, following};
 use crate::watching::{MessageRow, MessageTable, NamedDatabases, RowKey, SeenFrame, WatchLosses};
 use frame::Nanos;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-
-/// The maximum length of the filter.
-const MAX_FILTER: usize = 40;
 
 /// The order of the rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,9 +32,7 @@ impl RowOrder {
     }
 
     fn next(self) -> Self {
-        let at = Self::ALL.iter().position(|order| *order == self);
-        let next = at.map_or(0, |at| (at + 1) % Self::ALL.len());
-        Self::ALL.get(next).copied().unwrap_or_default()
+        following(&Self::ALL, self)
     }
 }
 
@@ -52,9 +48,7 @@ pub(super) struct WatchApp<'d> {
     pub(super) losses: WatchLosses,
     pub(super) order: RowOrder,
     pub(super) is_reversed: bool,
-    pub(super) filter: String,
-    /// Whether the keys go into the filter.
-    pub(super) is_editing: bool,
+    pub(super) filter: RowFilter,
     /// The table as it was when the screen was paused.
     paused: Option<MessageTable>,
     /// Whether the help on the keys is shown in place of the table, until the next key.
@@ -89,8 +83,7 @@ impl<'d> WatchApp<'d> {
             losses: WatchLosses::default(),
             order: RowOrder::Id,
             is_reversed: false,
-            filter: String::new(),
-            is_editing: false,
+            filter: RowFilter::default(),
             paused: None,
             helps: false,
             shows_signals: false,
@@ -117,8 +110,8 @@ impl<'d> WatchApp<'d> {
             self.helps = false;
             return key.code == KeyCode::Char('q');
         }
-        if self.is_editing {
-            self.edit(key.code);
+        if self.filter.press(key.code) {
+            self.selected = 0;
             return false;
         }
         match key.code {
@@ -141,7 +134,7 @@ impl<'d> WatchApp<'d> {
             }
             KeyCode::Char('d') => self.shows_signals = !self.shows_signals,
             KeyCode::Char('h' | '?') => self.helps = true,
-            KeyCode::Char('/') => self.is_editing = true,
+            KeyCode::Char('/') => self.filter.edit(),
             KeyCode::Enter => self.toggle(),
             KeyCode::Up => self.selected = self.selected.saturating_sub(1),
             KeyCode::Down => self.selected = self.selected.saturating_add(1),
@@ -152,22 +145,6 @@ impl<'d> WatchApp<'d> {
             _ => {}
         }
         false
-    }
-
-    fn edit(&mut self, code: KeyCode) {
-        match code {
-            KeyCode::Enter => self.is_editing = false,
-            KeyCode::Esc => {
-                self.is_editing = false;
-                self.filter.clear();
-            }
-            KeyCode::Backspace => {
-                self.filter.pop();
-            }
-            KeyCode::Char(c) if self.filter.chars().count() < MAX_FILTER => self.filter.push(c),
-            _ => {}
-        }
-        self.selected = 0;
     }
 
     /// Opens the selected row, or closes it.
@@ -212,15 +189,7 @@ impl<'d> WatchApp<'d> {
     }
 
     fn passes(&self, key: &RowKey) -> bool {
-        let wanted = self.filter.to_lowercase();
-        let texts = [
-            key.id.to_string(),
-            key.port.to_string(),
-            self.name(key).to_owned(),
-        ];
-        wanted.is_empty()
-            || texts
-                .iter()
-                .any(|text| text.to_lowercase().contains(&wanted))
+        let id = key.id.to_string();
+        self.filter.passes(&[&id, &key.port, self.name(key)])
     }
 }

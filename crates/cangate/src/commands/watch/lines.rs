@@ -1,7 +1,7 @@
 //! A line for each frame, as candump writes it into a log.
 
 use super::{OpenSource, WatchEnd};
-use crate::stop_signal::StopSignal;
+use crate::stop_signal::{SecondSignal, StopSignal};
 use crate::watching::{NamedDatabases, SeenFrame, WatchLosses, WatchNews};
 use console::Failure;
 use frame::text::{Direction, LogLine};
@@ -20,7 +20,7 @@ pub(super) fn show(
     databases: &NamedDatabases,
     mut end: WatchEnd,
 ) -> Result<WatchLosses, Failure> {
-    let stop = StopSignal::listen()?;
+    let stop = StopSignal::listen(SecondSignal::Kills)?;
     if source.is_gateway {
         // The first thing that a reader of the lines should know, and the sign that no frame is
         // missed any more.

@@ -2,13 +2,12 @@
 
 use super::app::WatchApp;
 use super::{OpenSource, WatchEnd, view};
+use crate::commands::screen::{TerminalInput, next_input};
 use crate::opening::unix_now;
+use crate::stop_signal::{SecondSignal, StopSignal};
 use crate::watching::{NamedDatabases, WatchLosses, WatchNews};
 use console::Failure;
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
@@ -29,14 +28,7 @@ pub(super) fn show(
     end: WatchEnd,
     color: bool,
 ) -> Result<WatchLosses, Failure> {
-    let quit = Arc::new(AtomicBool::new(false));
-    for signal in [
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-        signal_hook::consts::SIGINT,
-    ] {
-        signal_hook::flag::register(signal, Arc::clone(&quit))?;
-    }
+    let quit = StopSignal::listen(SecondSignal::Waits)?;
     let mut app = WatchApp::new(source.ports.clone(), source.is_gateway, databases, color);
     let mut terminal = ratatui::try_init()?;
     let shown = turns(&mut terminal, &mut app, source, end, &quit);
@@ -53,28 +45,21 @@ fn turns(
     app: &mut WatchApp<'_>,
     source: &OpenSource,
     mut end: WatchEnd,
-    quit: &AtomicBool,
+    quit: &StopSignal,
 ) -> Result<Option<String>, Failure> {
     let mut is_changed = true;
     let (mut drawn, mut last) = (Instant::now(), Instant::now());
-    while !quit.load(Ordering::Relaxed) && !end.has_come() {
+    while !quit.is_set() && !end.has_come() {
         if is_changed || (drawn.elapsed() >= REDRAW && last.elapsed() < MARKS_END) {
             let now = unix_now();
             terminal.draw(|frame| view::draw(app, now, frame))?;
             drawn = Instant::now();
         }
         is_changed = false;
-        if event::poll(end.wait(TURN))? {
-            match event::read()? {
-                Event::Key(key) if key.kind != KeyEventKind::Release => {
-                    if app.press(key) {
-                        return Ok(None);
-                    }
-                    is_changed = true;
-                }
-                Event::Resize(..) => is_changed = true,
-                _ => {}
-            }
+        match next_input(end.wait(TURN))? {
+            TerminalInput::Key(key) if app.press(key) => return Ok(None),
+            TerminalInput::Key(_) | TerminalInput::Resized => is_changed = true,
+            TerminalInput::Nothing => {}
         }
         loop {
             match source.news.try_recv() {

@@ -1,10 +1,10 @@
 //! The drawing of the screen. The same state and time give the same screen: there is no clock here.
 
 use super::app::WatchApp;
+use crate::commands::screen::areas;
 use crate::watching::{MessageRow, RowKey};
 use frame::{Kind, Nanos};
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
@@ -95,13 +95,7 @@ impl ShownColumns {
 /// Draws the screen. `now` is the Unix time, ns.
 pub(super) fn draw(app: &mut WatchApp<'_>, now: Nanos, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let [head, _, table, foot] = Layout::vertical([
-        Constraint::Length(2),
-        Constraint::Length(1),
-        Constraint::Fill(1),
-        Constraint::Length(1),
-    ])
-    .areas(area);
+    let [head, table, foot] = areas(area);
     frame.render_widget(summary(app), head);
     frame.render_widget(Paragraph::new(keys(app)), foot);
     if app.helps {
@@ -407,13 +401,10 @@ fn alarm(app: &WatchApp<'_>, rings: bool) -> Style {
 
 /// Returns the line of keys.
 fn keys(app: &WatchApp<'_>) -> String {
-    if app.is_editing {
-        return format!("filter: {}▏  Enter done  Esc clear", app.filter);
+    if let Some(line) = app.filter.edited() {
+        return line;
     }
-    let filter = match app.filter.is_empty() {
-        true => "/ filter".to_owned(),
-        false => format!("/ filter: {}", app.filter),
-    };
+    let filter = app.filter.entry();
     let signals = match app.databases.is_empty() {
         true => "",
         false => "  d signals",
