@@ -295,6 +295,8 @@ pub struct ExclusiveResource {
     pub name: String,
     /// The part that the port has; `None` for the whole resource.
     pub part: Option<String>,
+    /// A range of parts that must all have the same use, and the port's use of it.
+    pub range: Option<(String, &'static str)>,
     /// The cure if two ports have it.
     pub hint: &'static str,
 }
@@ -306,6 +308,7 @@ impl ExclusiveResource {
         Self {
             name: name.into(),
             part: None,
+            range: None,
             hint,
         }
     }
@@ -317,11 +320,24 @@ impl ExclusiveResource {
         self
     }
 
+    /// Returns the same with a range of parts and the port's use of it.
+    #[must_use]
+    pub fn within(mut self, range: impl Into<String>, usage: &'static str) -> Self {
+        self.range = Some((range.into(), usage));
+        self
+    }
+
     /// Returns the name of what two ports both need; `None` if they can have their resources at the
     /// same time.
     #[must_use]
     pub fn conflict(&self, other: &Self) -> Option<String> {
         let name = (self.name == other.name).then_some(&self.name)?;
+        if let (Some((range, usage)), Some((same, other))) = (&self.range, &other.range)
+            && range == same
+            && usage != other
+        {
+            return Some(format!("{range} at {name}"));
+        }
         match (&self.part, &other.part) {
             (Some(part), Some(same)) if part == same => Some(format!("{part} at {name}")),
             (Some(_), Some(_)) => None,

@@ -175,12 +175,18 @@ fn ports_agree_on_what_they_share() {
     };
     let stream = |id: &str| tunnel("ieee1722", &format!("stream = 'AABBCCDDEEFF{id}'"));
     assert_eq!(two(&stream("0001"), &stream("0002")), [""; 0]);
-    // The other one's reports.
-    for same in ["0001", "8001"] {
+    assert_eq!(
+        two(&stream("0001"), &stream("0001")),
+        [
+            "ports `a` and `b` both use bus 0 of stream AABBCCDDEEFF0001 at UDP address 127.0.0.1:4000"
+        ]
+    );
+    // The other one's reports, whatever the buses are.
+    for bus in ["", "\nbus = 1"] {
         assert_eq!(
-            two(&stream("0001"), &stream(same)),
+            two(&stream("0001"), &format!("{}{bus}", stream("8001"))),
             [
-                "ports `a` and `b` both use bus 0 of stream AABBCCDDEEFF0001 at UDP address 127.0.0.1:4000"
+                "ports `a` and `b` both use stream AABBCCDDEEFF0001 and its reports at UDP address 127.0.0.1:4000"
             ]
         );
     }

@@ -5,7 +5,7 @@ use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, por
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{
     ArrivalRules, DatagramPort, EXPEDITED, EthernetEnds, EthernetSocket, LoopRules, PackRules,
-    ReportRules, StreamBus, StreamRun, TunnelAddresses, TunnelRules, check_mark, check_own,
+    ReportRules, StreamBus, StreamKey, StreamRun, TunnelAddresses, TunnelRules, check_mark, check_own,
     check_tunnel,
 };
 use crate::network::endpoint::{PeerAddress, listen};
@@ -272,7 +272,13 @@ impl PortSettings for AvtpSettings {
         let hint = "each port of the same address has a `stream` or a `bus` of its own; the bit 8000 of the stream's ID is for reports";
         let resource = ExclusiveResource::new(place, hint);
         let stream = self.stream & !REPORT_BIT;
-        Some(resource.only(format!("bus {} of stream {stream:016X}", self.bus)))
+        let resource = resource.only(format!("bus {} of stream {stream:016X}", self.bus));
+        // A stream and the one of its reports cannot be two streams, whatever their buses are.
+        let kind = match self.stream == stream {
+            true => "frames",
+            false => "reports",
+        };
+        Some(resource.within(format!("stream {stream:016X} and its reports"), kind))
     }
 
     fn describe(&self) -> String {
@@ -320,7 +326,15 @@ impl PortSettings for AvtpSettings {
             .as_ref()
             .map(EthernetSocket::peer)
             .or(self.addresses.listen);
-        let run = place.map(|place| StreamRun::of(opener, place, self.stream));
+        let peer = self.addresses.connect.as_ref().map(ToString::to_string);
+        let run = place.map(|address| {
+            let end = StreamKey {
+                address,
+                peer: peer.unwrap_or_default(),
+                stream: self.stream,
+            };
+            StreamRun::of(opener, end)
+        });
         let run = run.unwrap_or_default();
         let mut writer = AcfWriter::new(self.stream, self.version, self.bus, self.brief)
             .numbered_by(run.numbers());

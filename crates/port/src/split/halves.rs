@@ -1,7 +1,7 @@
 //! The halves of the port, around one splitter.
 
 use super::format::{MOST_PARTS, next_sequence, part_count, split};
-use super::joiner::{FrameJoiner, JoinCounters, PartFate};
+use super::joiner::{FrameJoiner, FramePassed, JoinCounters, PartFate};
 use crate::{
     Accepted, FlushReport, Halves, OutgoingFrame, PollReceive, PollTransmit, PortError, PortWait,
     Receive, ReceiveStamp, ReceivedFrame, RxCounters, RxReport, SplitIds, StampSource, Transmit,
@@ -27,7 +27,7 @@ struct FrameSplitter {
     channels: Vec<SplitChannel>,
     /// The indices of the channels by the identifiers of FD frames and of parts, in their order.
     places: Vec<(u32, usize)>,
-    made: VecDeque<(Frame, u8)>,
+    made: VecDeque<(Frame, FramePassed)>,
     /// The most frames in `made`.
     room: usize,
     /// FD frames that were split, and their parts.
@@ -61,7 +61,10 @@ impl FrameSplitter {
         let channel = place.and_then(|(_, at)| self.channels.get_mut(*at));
         let channel = channel.ok_or(TransmitRefusal::Unsupported)?;
         // The frame has not left this gateway: it is counted when the route takes what is made.
-        let hops = outgoing.hops.saturating_sub(1);
+        let passed = FramePassed {
+            hops: outgoing.hops.saturating_sub(1),
+            token: outgoing.token,
+        };
         let free = self.room.saturating_sub(self.made.len());
         match frame.kind() {
             Kind::Fd if id == channel.ids.whole => {
@@ -71,7 +74,7 @@ impl FrameSplitter {
                 }
                 let made = &mut self.made;
                 split(frame, channel.ids.parts, channel.sequence, &mut |part| {
-                    made.push_back((part, hops));
+                    made.push_back((part, passed));
                 });
                 channel.sequence = next_sequence(channel.sequence);
                 self.split = (self.split.0 + 1, self.split.1 + parts as u64);
@@ -81,10 +84,10 @@ impl FrameSplitter {
                     return Err(TransmitRefusal::Full);
                 }
                 let joiner = &mut channel.joiner;
-                if joiner.take(now, frame.data(), hops) == PartFate::Completes {
-                    let (whole, hops) = joiner.whole();
+                if joiner.take(now, frame.data(), passed) == PartFate::Completes {
+                    let (whole, passed) = joiner.whole();
                     self.made
-                        .extend(Frame::from_view(whole).map(|whole| (whole, hops)));
+                        .extend(Frame::from_view(whole).map(|whole| (whole, passed)));
                 }
             }
             _ => return Err(TransmitRefusal::Unsupported),
@@ -141,7 +144,7 @@ pub(super) fn halves(pairs: &[SplitIds], timeout: Nanos, room: usize) -> Halves 
 /// Hands over the frames that are made.
 struct SplitReceiver {
     handle: SplitterHandle,
-    batch: Vec<(Frame, u8)>,
+    batch: Vec<(Frame, FramePassed)>,
 }
 
 impl Receive for SplitReceiver {
@@ -151,21 +154,20 @@ impl Receive for SplitReceiver {
         budget: usize,
         take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
-        let (more, ended);
+        let more;
+        let mut ended = false;
         {
             // Frames are moved out under the lock, because `take` can lead one back to this port.
             let mut splitter = lock(&self.handle);
-            let (before, _) = splitter.joined();
             for channel in &mut splitter.channels {
-                channel.joiner.expire(now);
+                ended |= channel.joiner.expire(now);
             }
-            ended = splitter.joined().0 != before;
             let count = budget.min(MOST_AT_ONCE).min(splitter.made.len());
             self.batch.extend(splitter.made.drain(..count));
             more = !splitter.made.is_empty();
         }
         let frames = self.batch.len();
-        for (frame, hops) in self.batch.drain(..) {
+        for (frame, FramePassed { hops, token }) in self.batch.drain(..) {
             take(ReceivedFrame {
                 frame: frame.view(),
                 stamp: ReceiveStamp {
@@ -173,7 +175,7 @@ impl Receive for SplitReceiver {
                     source: StampSource::Gateway,
                 },
                 hops,
-                token: 0,
+                token,
             });
         }
         Ok(RxReport {

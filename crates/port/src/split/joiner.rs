@@ -1,7 +1,15 @@
 //! Putting parts together.
 
 use super::format::{FramePart, PartContent, bytes_of, part_count, whole_header};
+use crate::Token;
 use frame::{CanId, FrameBuf, FrameRef, Nanos};
+
+/// The way of a frame up to this port: a tunnel behind it finds the frame's trail by the token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct FramePassed {
+    pub(super) hops: u8,
+    pub(super) token: Token,
+}
 
 /// The fate of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,8 +55,8 @@ pub(super) struct FrameJoiner {
     deadline: Nanos,
     /// The last part that was taken: its bytes, and how long it is known as such.
     last: ([u8; 8], usize, Nanos),
-    /// The hops of the present frame: the most of its parts.
-    hops: u8,
+    /// The hops of the present frame (the most of its parts), and the token of its first part.
+    passage: FramePassed,
     counters: JoinCounters,
 }
 
@@ -64,13 +72,13 @@ impl FrameJoiner {
             sequence: None,
             deadline: 0,
             last: ([0; 8], 0, 0),
-            hops: 0,
+            passage: FramePassed::default(),
             counters: JoinCounters::default(),
         }
     }
 
     /// Takes a part. The frame that it completes is [`FrameJoiner::whole`] until the next call.
-    pub(super) fn take(&mut self, now: Nanos, data: &[u8], hops: u8) -> PartFate {
+    pub(super) fn take(&mut self, now: Nanos, data: &[u8], passed: FramePassed) -> PartFate {
         self.expire(now);
         let (last, len, until) = &self.last;
         if *len > 0 && now <= *until && last.get(..*len) == Some(data) {
@@ -85,10 +93,12 @@ impl FrameJoiner {
             self.last.1 = 0;
             return PartFate::Dropped;
         }
-        self.hops = if self.came == 1 {
-            hops
-        } else {
-            self.hops.max(hops)
+        self.passage = match self.came {
+            1 => passed,
+            _ => FramePassed {
+                hops: self.passage.hops.max(passed.hops),
+                ..self.passage
+            },
         };
         let mut bytes = [0; 8];
         let count = data.len().min(8);
@@ -137,12 +147,14 @@ impl FrameJoiner {
         true
     }
 
-    /// Drops the present frame if its time is over.
-    pub(super) fn expire(&mut self, now: Nanos) {
-        if self.came > 0 && now > self.deadline {
+    /// Drops the present frame if its time is over; returns whether it is.
+    pub(super) fn expire(&mut self, now: Nanos) -> bool {
+        let is_over = self.came > 0 && now > self.deadline;
+        if is_over {
             self.counters.timed_out += 1;
             self.drop_frame();
         }
+        is_over
     }
 
     fn drop_frame(&mut self) {
@@ -153,9 +165,9 @@ impl FrameJoiner {
         }
     }
 
-    /// Returns the frame that the last part completed, and its hops.
-    pub(super) fn whole(&self) -> (FrameRef<'_>, u8) {
-        (self.frame.view(), self.hops)
+    /// Returns the frame that the last part completed, and its way so far.
+    pub(super) fn whole(&self) -> (FrameRef<'_>, FramePassed) {
+        (self.frame.view(), self.passage)
     }
 
     /// Returns the first time at which [`FrameJoiner::expire`] drops something.

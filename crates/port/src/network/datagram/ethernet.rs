@@ -146,9 +146,10 @@ impl DatagramSocket for Arc<EthernetSocket> {
 
     fn send(&self, datagram: &[u8], _to: SocketAddr, mark: SendMark) -> io::Result<()> {
         let queue = u8::from(mark.urgent);
-        if self.queue.swap(queue, Relaxed) != queue {
+        if self.queue.load(Relaxed) != queue {
             let priority = if mark.urgent { URGENT_PRIORITY } else { 0 };
             linux::socket::set_priority(&self.packet, priority)?;
+            self.queue.store(queue, Relaxed);
         }
         let frame = self.frame(datagram, mark);
         rustix::net::send(&self.packet, &frame, SendFlags::empty())?;

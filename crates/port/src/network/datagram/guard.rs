@@ -19,6 +19,15 @@ pub(crate) struct LoopRules {
     pub(crate) passes_returned: bool,
 }
 
+/// The reason to drop a frame that came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum LoopDrop {
+    /// It had passed this gateway before.
+    CameBack,
+    /// It had passed as many gateways as a trail can have.
+    TooFar,
+}
+
 /// What the tunnels of a gateway share.
 #[derive(Clone, Default)]
 struct GuardParts {
@@ -42,10 +51,15 @@ impl LoopGuard {
         Self { rules, parts, port }
     }
 
-    /// Returns whether a frame that came with this trail is to be dropped.
-    pub(super) fn drops(&self, trail: FrameTrail<'_>) -> bool {
+    /// Returns the reason to drop a frame that came with this trail, if there is one.
+    pub(super) fn drops(&self, trail: FrameTrail<'_>) -> Option<LoopDrop> {
         let is_back = !self.rules.passes_returned && self.parts.trails.is_back(trail, self.port);
-        is_back || trail.len() >= FrameTrail::MAX_STATIONS
+        let is_far = trail.len() >= FrameTrail::MAX_STATIONS;
+        match (is_back, is_far) {
+            (true, _) => Some(LoopDrop::CameBack),
+            (false, true) => Some(LoopDrop::TooFar),
+            (false, false) => None,
+        }
     }
 
     /// Returns the token of a frame that came with this trail.
@@ -70,7 +84,17 @@ impl LoopGuard {
     }
 
     /// Counts a frame that came in if it is equal to one that left lately; returns whether it is.
-    pub(super) fn suspects(&self, frame: &FrameRef<'_>, now: Nanos, alarm: &mut LoopAlarm) -> bool {
+    /// Frames that another port of this gateway sends to this one are expected.
+    pub(super) fn suspects(
+        &self,
+        trail: FrameTrail<'_>,
+        frame: &FrameRef<'_>,
+        now: Nanos,
+        alarm: &mut LoopAlarm,
+    ) -> bool {
+        if self.parts.trails.is_from_here(trail) {
+            return false;
+        }
         let port = self.parts.sent.find(frame, now);
         if let Some(port) = port {
             alarm.count(port, now);
@@ -79,12 +103,21 @@ impl LoopGuard {
     }
 
     /// Returns sentences about loops.
-    pub(super) fn remarks(&self, returned: u64, alarm: &LoopAlarm) -> Vec<String> {
+    /// `far` of the `dropped` frames had passed too many gateways.
+    pub(super) fn remarks(&self, dropped: u64, far: u64, alarm: &LoopAlarm) -> Vec<String> {
         let mut remarks = Vec::new();
+        let returned = dropped.saturating_sub(far);
         if returned > 0 {
             remarks.push(format!(
                 "{returned} frames that had passed this gateway before came back and were dropped: its tunnels are \
                  part of a loop"
+            ));
+        }
+        if far > 0 {
+            remarks.push(format!(
+                "{far} frames had passed {} gateways and were dropped: they go round in a loop, or the chain of \
+                 gateways is too long",
+                FrameTrail::MAX_STATIONS
             ));
         }
         let alarms = alarm.raised().iter().map(|port| self.words(*port));

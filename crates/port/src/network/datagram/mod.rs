@@ -34,6 +34,8 @@ pub(crate) use tunnel::{
 pub(crate) use ethernet::{EthernetEnds, EthernetSocket};
 pub(crate) use guard::LoopRules;
 pub(crate) use reports::ReportRules;
+#[cfg(feature = "ieee1722")]
+pub(crate) use stream_run::StreamKey;
 pub(crate) use stream_run::StreamRun;
 pub(crate) use transmit::PackRules;
 

@@ -1,7 +1,7 @@
 //! The receiving half.
 
 use super::ArrivalRules;
-use super::guard::LoopGuard;
+use super::guard::{LoopDrop, LoopGuard};
 use super::place::{SenderPlace, SenderPlaces};
 use super::reports::PeerReports;
 use super::senders::{SenderIndex, Senders};
@@ -36,6 +36,8 @@ pub(super) struct DatagramReceive<S> {
     reports: Option<PeerReports>,
     guard: LoopGuard,
     alarm: LoopAlarm,
+    /// Those of the returned frames that had passed too many gateways.
+    far: u64,
     counters: RxCounters,
     remarks: LatestRemarks,
     places: SenderPlaces,
@@ -62,6 +64,7 @@ impl<S: DatagramSocket> DatagramReceive<S> {
             reports,
             guard,
             alarm: LoopAlarm::default(),
+            far: 0,
             counters: RxCounters::default(),
             remarks: LatestRemarks::default(),
             places: SenderPlaces::default(),
@@ -149,14 +152,17 @@ impl<S: DatagramSocket> DatagramReceive<S> {
                     break;
                 };
                 taken += 1;
-                if self.guard.drops(found.trail) {
+                if let Some(why) = self.guard.drops(found.trail) {
                     self.counters.returned += 1;
+                    self.far += u64::from(why == LoopDrop::TooFar);
                     if let Some(from) = self.sender {
                         self.senders.count(from);
                     }
                     continue;
                 }
-                let suspected = self.guard.suspects(&found.frame, now, &mut self.alarm);
+                let suspected =
+                    self.guard
+                        .suspects(found.trail, &found.frame, now, &mut self.alarm);
                 self.counters.suspected += u64::from(suspected);
                 let token = self.guard.token(found.trail);
                 let take = |from| self.senders.take(from, &found, token, now);
@@ -272,7 +278,7 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
             ));
         }
         let returned = self.counters.returned;
-        remarks.extend(self.guard.remarks(returned, &self.alarm));
+        remarks.extend(self.guard.remarks(returned, self.far, &self.alarm));
         let unstamped = self.senders.played().unstamped;
         if unstamped > 0 {
             remarks.push(format!(

@@ -44,17 +44,28 @@ impl Default for StreamRun {
     }
 }
 
-/// The streams that ports of a gateway send, by the address and the stream's ID.
+/// The end of a stream: the gateway's address and the other side's, as the file has it (empty on
+/// Ethernet, where the address is the other side's), and the stream's ID. A receiver counts the
+/// numbers of a stream, so ports with other receivers have numbers of their own.
+#[cfg(feature = "ieee1722")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct StreamKey {
+    pub(crate) address: SocketAddr,
+    pub(crate) peer: String,
+    pub(crate) stream: u64,
+}
+
+/// The streams that ports of a gateway send.
 #[cfg(feature = "ieee1722")]
 #[derive(Default)]
-struct StreamRuns(HashMap<(SocketAddr, u64), Weak<RunParts>>);
+struct StreamRuns(HashMap<StreamKey, Weak<RunParts>>);
 
 impl StreamRun {
     /// Returns the run of a stream: that of another port which sends the same one, or a new one.
     #[cfg(feature = "ieee1722")]
-    pub(crate) fn of(opener: &mut PortOpener, address: SocketAddr, stream: u64) -> Self {
+    pub(crate) fn of(opener: &mut PortOpener, end: StreamKey) -> Self {
         let known = &mut opener.shared(StreamRuns::default).0;
-        let place = known.entry((address, stream)).or_default();
+        let place = known.entry(end).or_default();
         place.upgrade().map_or_else(
             || {
                 let run = Self::default();

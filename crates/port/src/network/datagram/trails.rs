@@ -68,6 +68,12 @@ impl FrameTrails {
         times > usize::from(is_from_other_port)
     }
 
+    /// Returns whether a frame came directly from a port of this gateway.
+    pub(super) fn is_from_here(&self, trail: FrameTrail<'_>) -> bool {
+        let last = trail.stations().next_back();
+        last.is_some_and(|station| station & !PORT_MASK == self.gateway)
+    }
+
     /// Keeps a trail; returns the token of its frames.
     pub(super) fn keep(&self, trail: FrameTrail<'_>) -> Token {
         if trail.is_empty() {

@@ -216,7 +216,8 @@ impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
         if !self.sender.writer.carries(&outgoing.frame) {
             return Err(TransmitRefusal::Unsupported);
         }
-        self.send_waiting();
+        // While frames wait, the flush after each batch tries again: here, each frame would cost a
+        // datagram that is made and refused.
         let unix = unix_time(&outgoing, now, self.epoch);
         let class = self.rules.class(&outgoing.frame);
         let taken = match class {
