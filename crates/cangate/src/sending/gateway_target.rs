@@ -5,6 +5,7 @@ use console::Failure;
 use frame::{FrameRef, Nanos};
 use gateway::control::{ControlConnection, ControlRequest, SendRequest, SentAnswer, SentAnswers};
 use linux::PollSet;
+use std::time::{Duration, Instant};
 
 /// A port of a running gateway, by its control socket. A frame that the port takes counts as sent:
 /// the gateway's counters have its further fate.
@@ -12,7 +13,17 @@ pub(crate) struct GatewayTarget {
     connection: ControlConnection,
     port: String,
     sent: u64,
+    /// The time of the last request.
+    asked: Instant,
 }
+
+/// Time after which a connection without a request is renewed: well before the gateway ends it
+/// (`CLIENT_TIMEOUT` in the gateway's control server, 5 s).
+const IDLE: Duration = Duration::from_secs(2);
+
+/// Time after which a frame that found no room is offered again, ns: each offer wakes up the
+/// gateway's control thread, and interrupts its worker between two batches.
+const AGAIN: Nanos = 5_000_000;
 
 impl GatewayTarget {
     /// Takes a connection, and checks that the port takes frames of clients.
@@ -24,6 +35,7 @@ impl GatewayTarget {
             connection,
             port: port.to_owned(),
             sent: 0,
+            asked: Instant::now(),
         };
         target.ask(Vec::new())?;
         Ok(target)
@@ -34,6 +46,11 @@ impl GatewayTarget {
             port: self.port.clone(),
             frames,
         };
+        // Before the request: one that was sent twice could send its frames twice.
+        if self.asked.elapsed() > IDLE {
+            self.connection.reopen().map_err(Failure::run)?;
+        }
+        self.asked = Instant::now();
         let answer = self.connection.ask(&ControlRequest::Send(request));
         let answer = answer.map_err(|error| match error {
             gateway::control::CallError::Refused(text) => Failure::Input(text),
@@ -67,6 +84,10 @@ impl FrameTarget for GatewayTarget {
     }
 
     fn wait(&self, _: &mut PollSet) {}
+
+    fn again(&self) -> Nanos {
+        AGAIN
+    }
 
     fn totals(&self) -> TargetTotals {
         TargetTotals {

@@ -31,6 +31,9 @@ impl SentSummary {
     }
 }
 
+/// Time for frames that were taken to leave after a signal, ns.
+const SETTLING: Nanos = 1_000_000_000;
+
 /// Sends all frames of a source, or those until a signal. Frames that were taken have the time
 /// `settling`, in ns, to leave.
 ///
@@ -49,7 +52,7 @@ pub(crate) fn run(
     loop {
         if stop.is_set() && !is_interrupted {
             is_interrupted = true;
-            sender.end(clock());
+            sender.end();
         }
         let serve_at = target.serve(clock())?;
         let next = sender.step(clock, source, target)?;
@@ -67,14 +70,22 @@ pub(crate) fn run(
         target.wait(&mut poll);
         wait_until(&mut poll, at, clock)?;
     }
-    let end = clock().saturating_add(settling);
+    let mut end = clock().saturating_add(settling);
     loop {
+        // After a signal, frames that wait have a second to leave.
+        if stop.is_set() && !is_interrupted {
+            is_interrupted = true;
+            end = end.min(clock().saturating_add(SETTLING));
+        }
         let serve_at = target.serve(clock())?;
         let now = clock();
         if target.totals().held == 0 || now >= end {
             break;
         }
         poll.clear();
+        if !is_interrupted {
+            stop.wait(&mut poll);
+        }
         target.wait(&mut poll);
         wait_until(
             &mut poll,

@@ -4,9 +4,9 @@ use super::{FrameSource, FrameTarget, NextFrame, OfferAnswer};
 use console::Failure;
 use frame::{FrameBuf, Nanos};
 
-/// Time after which a frame that found no room is offered again, ns. Most ports have a descriptor
-/// that reports room earlier.
-pub(crate) const AGAIN: Nanos = 200_000;
+/// The most frames that are offered in one step: between two steps, the destination is served, and
+/// a signal is noticed.
+const BATCH: usize = 64;
 
 /// The fates of the frames of a sender, until they were taken: their sum is the number of frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -64,6 +64,8 @@ pub(crate) struct FrameSender {
     frame: Box<FrameBuf>,
     /// The time of the frame in the buffer, if it has no fate yet.
     due: Option<Nanos>,
+    /// The answer to that frame, if it was offered.
+    refusal: Option<OfferAnswer>,
     counts: SendCounts,
     /// No further frames are begun.
     is_ended: bool,
@@ -76,6 +78,7 @@ impl FrameSender {
             timeout,
             frame: Box::default(),
             due: None,
+            refusal: None,
             counts: SendCounts::default(),
             is_ended: false,
         }
@@ -86,17 +89,22 @@ impl FrameSender {
         self.counts
     }
 
-    /// Begins no further frame. The one that was due and found no room has its fate now: it was not
-    /// sent in time. One whose time has not come is not a frame of the run.
-    pub(crate) fn end(&mut self, now: Nanos) {
+    /// Begins no further frame. The one that was offered and found no room has its fate now: it was
+    /// not sent in time. One that was not offered is not a frame of the run.
+    pub(crate) fn end(&mut self) {
         self.is_ended = true;
-        if self.due.take().is_some_and(|due| due <= now) {
-            self.counts.frames += 1;
-            self.counts.full += 1;
+        self.due = None;
+        let Some(refusal) = self.refusal.take() else {
+            return;
+        };
+        self.counts.frames += 1;
+        match refusal {
+            OfferAnswer::Down => self.counts.down += 1,
+            _ => self.counts.full += 1,
         }
     }
 
-    /// Offers all frames whose time has come.
+    /// Offers the frames whose time has come, up to [`BATCH`].
     ///
     /// # Errors
     /// The target cannot go on.
@@ -106,6 +114,7 @@ impl FrameSender {
         source: &mut dyn FrameSource,
         target: &mut dyn FrameTarget,
     ) -> Result<NextStep, Failure> {
+        let mut offered = 0;
         while !self.is_ended {
             let now = clock();
             let due = match self.due {
@@ -119,6 +128,10 @@ impl FrameSender {
             if now < due {
                 return Ok(NextStep::At(due));
             }
+            if offered == BATCH {
+                return Ok(NextStep::At(now));
+            }
+            offered += 1;
             let answer = target.offer(now, self.frame.view())?;
             let counts = &mut self.counts;
             let end = due.saturating_add(self.timeout);
@@ -131,11 +144,13 @@ impl FrameSender {
                 OfferAnswer::Full if now >= end => counts.full += 1,
                 OfferAnswer::Down if now >= end => counts.down += 1,
                 OfferAnswer::Full | OfferAnswer::Down => {
-                    return Ok(NextStep::At(end.min(now.saturating_add(AGAIN))));
+                    self.refusal = Some(answer);
+                    let again = now.saturating_add(target.again());
+                    return Ok(NextStep::At(end.min(again)));
                 }
             }
             counts.frames += 1;
-            self.due = None;
+            (self.due, self.refusal) = (None, None);
         }
         Ok(NextStep::Done)
     }
@@ -219,7 +234,8 @@ mod tests {
 
     #[test]
     fn a_frame_without_room_is_offered_again_and_then_given_up() {
-        let mut sender = FrameSender::new(3 * AGAIN);
+        let again = ToldTarget::default().again();
+        let mut sender = FrameSender::new(3 * again);
         let mut source = rounds(&["001#", "002#", "003#", "004#", "005#"], 0, 1);
         // The last answer is the first one: a frame waits once, one until its time is over, which
         // is then over for the next one, too; one is refused.
@@ -239,8 +255,28 @@ mod tests {
         let counts = sender.counts();
         let fates = (counts.taken, counts.full, counts.down, counts.unsupported);
         assert_eq!((counts.frames, fates), (5, (2, 1, 1, 1)));
-        assert_eq!(target.taken[0], (1_000 + AGAIN, "001#".to_owned()));
-        assert_eq!(target.taken[1], (1_000 + 3 * AGAIN, "005#".to_owned()));
+        assert_eq!(target.taken[0], (1_000 + again, "001#".to_owned()));
+        assert_eq!(target.taken[1], (1_000 + 3 * again, "005#".to_owned()));
+    }
+
+    /// Between two steps, a signal is noticed, and the target is served.
+    #[test]
+    fn a_target_that_always_takes_is_left_after_a_batch() {
+        let mut sender = FrameSender::new(1_000);
+        let mut source = rounds(&["123#"], 0, 1_000);
+        let mut target = ToldTarget::default();
+        let step = sender
+            .step(&mut || 5_000, &mut source, &mut target)
+            .unwrap();
+        assert_eq!((step, target.taken.len()), (NextStep::At(5_000), BATCH));
+        sender.end();
+        let step = sender
+            .step(&mut || 5_000, &mut source, &mut target)
+            .unwrap();
+        assert_eq!(
+            (step, sender.counts().frames),
+            (NextStep::Done, BATCH as u64)
+        );
     }
 
     #[test]
@@ -254,7 +290,7 @@ mod tests {
         sender
             .step(&mut || 10_000, &mut source, &mut target)
             .unwrap();
-        sender.end(10_500);
+        sender.end();
         let step = sender
             .step(&mut || 20_000, &mut source, &mut target)
             .unwrap();
@@ -265,7 +301,7 @@ mod tests {
         let mut sender = FrameSender::new(1_000_000);
         let mut source = rounds(&["123#"], 10_000, 5);
         sender.step(&mut || 0, &mut source, &mut target).unwrap();
-        sender.end(9_999);
+        sender.end();
         assert_eq!(sender.counts().frames, 1);
     }
 

@@ -4,6 +4,7 @@ use super::FrameFilter;
 use super::source::{SeenFrame, WatchLosses, WatchNews, WatchSource};
 use crate::opening;
 use console::Failure;
+use engine::{PortCount, RxCounters};
 use frame::Nanos;
 use linux::PollSet;
 use port::{Halves, PortOpener, PortSpec, StampSource};
@@ -94,8 +95,13 @@ impl PortSource {
             }
             transmit.flush(now).map_err(Failure::run)?;
             let counters = receive.counters();
-            losses.lost += counters.overrun;
             losses.error_frames += counters.error_frames;
+            let count = PortCount {
+                rx: counters,
+                ..PortCount::default()
+            };
+            let lost = RxCounters::DEFINITIONS.iter();
+            losses.lost += lost.map(|counter| counter.losses(&count)).sum::<u64>();
         }
         self.losses = losses;
         Ok((frames, next))

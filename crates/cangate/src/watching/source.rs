@@ -46,7 +46,7 @@ impl SeenFrame {
 /// The frames that are not shown, since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct WatchLosses {
-    /// Frames that were lost, because this program, or the machine, was too slow.
+    /// Frames that were lost: this program or the machine was too slow, or they did not come whole.
     pub(crate) lost: u64,
     /// Error frames of controllers.
     pub(crate) error_frames: u64,

@@ -73,7 +73,8 @@ fn rounds_keep_their_period() {
     assert!(output.status.success(), "{output:?}");
     let sums: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&sums["frames"], &sums["sent"]), (&50.into(), &50.into()));
-    assert!(sums["late"]["max_ns"].as_u64() >= sums["late"]["mean_ns"].as_u64());
+    let late = |key: &str| sums["late"][key].as_u64().unwrap();
+    assert!(late("max_ns") >= late("mean_ns"));
     let log = folder.read("out.log");
     assert_eq!(frames(&log), ["123#11", "124#22"].repeat(25));
     // Only that no round is early: a machine that is busy makes them late.
@@ -322,6 +323,17 @@ fn a_gateway_takes_frames_if_its_file_allows_it_and_counts_them() {
     let (output, written) = gateway.end();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(frames(&written), ["100#00"]);
+}
+
+/// The gateway disconnects clients that are silent for 5 s; a sender with a longer period goes on.
+#[test]
+fn a_period_may_be_longer_than_a_gateway_waits_for_a_request() {
+    let gateway = Gateway::start(&with_port("inject = true"));
+    let more = ["123#11", "--every", "6s", "--count", "2"];
+    let err = stderr(&mut send_to(&gateway, "extra", &more), 0);
+    assert!(err.starts_with("2 frames = 2 sent"), "{err}");
+    gateway.signal("TERM");
+    assert!(gateway.end().0.status.success());
 }
 
 /// `cangate check` names a port by which clients may send.

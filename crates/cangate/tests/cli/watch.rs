@@ -158,6 +158,33 @@ fn a_client_that_does_not_read_loses_only_its_own_frames() {
     assert_eq!(written.lines().count() as u64, FRAMES);
 }
 
+/// A client that watches and sends more than an inbox holds is still noticed when it goes: its place
+/// is free for another one.
+#[test]
+fn a_watching_client_that_sends_gives_its_place_back() {
+    let gateway = Gateway::start(ROUTES);
+    let watch = || {
+        let mut client = UnixStream::connect(gateway.socket()).unwrap();
+        client
+            .write_all(b"{\"cangate\":1,\"do\":\"watch\"}\n")
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(&client).read_line(&mut line).unwrap();
+        (client, line)
+    };
+    // The most clients that can watch.
+    let mut clients: Vec<_> = (0..8).map(|_| watch()).collect();
+    assert!(clients.iter().all(|(_, line)| line.contains("\"ok\"")));
+    assert!(watch().1.contains("watch ports of this gateway already"));
+    for (client, _) in &mut clients {
+        client.write_all(&[b'x'; 200_000]).unwrap();
+    }
+    drop(clients);
+    gateway.until("a place is free", |_| watch().1.contains("\"ok\""));
+    gateway.signal("TERM");
+    assert!(gateway.end().0.status.success());
+}
+
 #[test]
 fn a_port_of_a_file_is_opened_here() {
     let folder = tempfile::tempdir().unwrap();

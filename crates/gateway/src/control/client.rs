@@ -111,6 +111,16 @@ impl ControlConnection {
         Ok(connection)
     }
 
+    /// Connects once more, for a client that was silent: the gateway disconnects it after some
+    /// seconds.
+    ///
+    /// # Errors
+    /// [`CallError`]
+    pub fn reopen(&mut self) -> Result<(), CallError> {
+        *self = Self::open(&self.path, self.patience)?;
+        Ok(())
+    }
+
     /// Sends a request and returns the answer.
     ///
     /// # Errors
@@ -150,6 +160,8 @@ impl ControlConnection {
             .read_until(b'\n', &mut line);
         match read {
             Ok(0) => return Ok(None),
+            // The gateway was killed within the line.
+            Ok(_) if !line.ends_with(b"\n") => return Ok(None),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
             Err(error) => return Err(self.broken(error)),

@@ -183,6 +183,9 @@ impl ControlClient {
             self.read(now);
         }
         if self.feed.is_some() {
+            // There is no request behind a watch. A full inbox would end the reading, and with it
+            // the notice that the client has gone.
+            self.inbox = LineInbox::default();
             self.gone |= self.ended;
             self.show_frames(now);
             return;

@@ -73,8 +73,8 @@ pub(crate) fn run(args: &Watch, color: bool) -> Result<(), Failure> {
         lost => Err(Failure::Ended {
             status: LOSS,
             text: format!(
-                "{lost} frames were lost, because this program or the reader of its output was too slow: a --filter \
-                 leaves less to show"
+                "{lost} frames were lost: this program or the reader of its output was too slow (a --filter leaves less \
+                 to show), or they did not come whole (bad lines of a log, datagrams that were lost)"
             ),
         }),
     }

@@ -199,13 +199,25 @@ fn rows_are_sorted_filtered_and_scrolled() {
     };
     assert_eq!(ids(&mut app), ["123", "200", "123", "7DF", "18DAF110"]);
     press(&mut app, "s");
-    assert_eq!(ids(&mut app)[0], "123", "the most frames");
+    let by_count = ["123", "200", "18DAF110", "123", "7DF"];
+    assert_eq!(ids(&mut app), by_count, "the most frames");
+    // More frames of the last row, at longer periods than that of another one.
+    let more = [500_000_000, 900_000_000].map(|at| seen(at, "engine", false, "18DAF110##1AA"));
+    app.take(more.into(), WatchLosses::default());
+    let by_count = ["123", "18DAF110", "200", "123", "7DF"];
+    assert_eq!(ids(&mut app), by_count, "the most frames");
     press(&mut app, "r");
-    assert_eq!(ids(&mut app)[4], "123", "the most frames last");
+    let last = by_count.iter().rev().map(|id| (*id).to_owned());
+    assert_eq!(
+        ids(&mut app),
+        last.collect::<Vec<_>>(),
+        "the most frames last"
+    );
     press(&mut app, "rs");
-    assert_eq!(ids(&mut app)[0], "123", "the shortest period");
+    let by_period = ["123", "200", "18DAF110", "123", "7DF"];
+    assert_eq!(ids(&mut app), by_period, "the shortest period");
     press(&mut app, "s");
-    assert_eq!(ids(&mut app)[0], "123", "the latest");
+    assert_eq!(ids(&mut app)[0], "18DAF110", "the latest");
     press(&mut app, "s/door\n");
     assert_eq!(ids(&mut app), ["200"], "by the name of the message");
     assert!(screen(&mut app, 80, 11).contains("/ filter: door"));
