@@ -140,8 +140,6 @@ pub(crate) struct LogReplay {
     /// Its length in bytes; 0 if it is not known.
     length: u64,
     account: LogAccount,
-    /// Bad lines and missing frames of earlier rounds.
-    earlier: (u64, u64),
 }
 
 impl LogReplay {
@@ -175,7 +173,6 @@ impl LogReplay {
             read,
             length,
             account: LogAccount::default(),
-            earlier: (0, 0),
         })
     }
 
@@ -263,15 +260,8 @@ impl LogReplay {
 
     /// Returns the account, as far as the log was read.
     pub(crate) fn account(&self) -> LogAccount {
-        let bad = self.reader.bad();
-        let passed = self.reader.passed_over().iter();
         let mut account = self.account.clone();
-        account.bad_lines = self.earlier.0 + bad.count();
-        account.missing = self.earlier.1 + self.reader.all_missing();
-        account.not_frames = passed
-            .map(|records| (records.name.clone(), records.records))
-            .collect();
-        account.first_bad = bad.first().iter().map(ToString::to_string).collect();
+        add_reader(&mut account, &self.reader);
         let interfaces = self.interfaces.iter().flatten();
         account.interfaces = interfaces.map(|i| i.as_str().to_owned()).collect();
         account
@@ -282,9 +272,9 @@ impl LogReplay {
     }
 
     fn begin_wait(&mut self, wait: AnswerWait) -> Result<(), Error> {
-        let name = InterfaceName::new(&wait.interface).unwrap_or_default();
         let place = self.place(wait.line);
-        let bus = match self.find_bus(name) {
+        let bus = InterfaceName::new(&wait.interface).ok_or(BusProblem::Unknown);
+        let bus = match bus.and_then(|name| self.known_bus(name)) {
             Ok(bus) => bus,
             Err(BusProblem::LeftOut(_)) => {
                 let interface = &wait.interface;
@@ -324,8 +314,7 @@ impl LogReplay {
             self.ended = true;
             return Ok(());
         }
-        self.earlier.0 += self.reader.bad().count();
-        self.earlier.1 += self.reader.all_missing();
+        add_reader(&mut self.account, &self.reader);
         let (reader, _) = open(&self.input.path, &self.read, &self.waits)?;
         self.reader = reader.with_format(Some(self.format));
         self.first = None;
@@ -386,8 +375,8 @@ impl LogReplay {
         }
     }
 
-    /// Returns the bus of an interface.
-    fn find_bus(&mut self, interface: InterfaceName) -> Result<usize, BusProblem> {
+    /// Returns the bus of an interface: the one that was assigned to it, or the one of its name.
+    fn known_bus(&self, interface: InterfaceName) -> Result<usize, BusProblem> {
         let known = self.interfaces.iter().position(|i| *i == Some(interface));
         if let Some(known) = known {
             return Ok(known);
@@ -403,7 +392,21 @@ impl LogReplay {
             let mut all = self.buses.iter();
             all.position(|bus| bus.ports.iter().any(|port| port == name))
         });
-        if map.by_name {
+        named.ok_or(BusProblem::Unknown)
+    }
+
+    /// Returns the bus of an interface. If interfaces need not have the names of buses, one without
+    /// a bus gets the next one that is free.
+    fn find_bus(&mut self, interface: InterfaceName) -> Result<usize, BusProblem> {
+        let named = match self.known_bus(interface) {
+            Err(BusProblem::Unknown) if !self.input.map.by_name => None,
+            known => Some(known?),
+        };
+        let holder = |bus: usize| self.interfaces.get(bus).copied().flatten();
+        if let Some(bus) = named.filter(|bus| holder(*bus) == Some(interface)) {
+            return Ok(bus);
+        }
+        if self.input.map.by_name {
             // Several interfaces of a log can be on one bus.
             let bus = named.ok_or(BusProblem::Unknown)?;
             if let Some(taken) = self.interfaces.get_mut(bus) {
@@ -472,6 +475,20 @@ fn open(
     };
     let script = ScriptReader::new(counted, waits.clone());
     Ok((LogReader::new(script, path.display().to_string()), length))
+}
+
+/// Adds the counts of a reader, which are those of one round.
+fn add_reader<R: Read>(account: &mut LogAccount, reader: &LogReader<R>) {
+    let bad = reader.bad();
+    account.bad_lines += bad.count();
+    account.missing += reader.all_missing();
+    if account.first_bad.is_empty() {
+        account.first_bad = bad.first().iter().map(ToString::to_string).collect();
+    }
+    for records in reader.passed_over() {
+        let name = records.name.clone();
+        *account.not_frames.entry(name).or_default() += records.records;
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,9 @@ const WAIT: &[u8] = b"wait";
 /// The largest length of such a line, in bytes. A longer line is part of the log.
 const LONGEST: usize = 512;
 
+/// The first block type of a pcapng file (draft-ietf-opsawg-pcapng, section 4.1).
+const PCAPNG: &[u8] = b"\n\r\r\n";
+
 /// Size of the pieces in which the file is read, in bytes.
 const PIECE: usize = 64 * 1024;
 
@@ -190,11 +193,12 @@ impl<R: Read> Read for ScriptReader<R> {
             let mut piece = vec![0; PIECE];
             let n = self.inner.read(&mut piece)?;
             let piece = piece.get(..n).unwrap_or_default();
-            // Packed and binary formats begin with other bytes, and may contain anything.
-            let is_text = *self.is_text.get_or_insert(matches!(
-                piece.first(),
-                Some(b'(' | b'#' | b'w' | b'\n' | b'\r')
-            ));
+            // Packed and binary formats begin with other bytes, and may contain anything; a pcapng
+            // file begins with line ends.
+            let is_text = *self.is_text.get_or_insert_with(|| {
+                let is_start = matches!(piece.first(), Some(b'(' | b'#' | b'w' | b'\n' | b'\r'));
+                is_start && !piece.starts_with(PCAPNG)
+            });
             if n == 0 {
                 self.ended = true;
                 if !self.begun.is_empty() {
@@ -255,6 +259,15 @@ mod tests {
         assert_eq!(waits.take_before(Some(3)), None);
         let (_, last) = waits.take_before(None).unwrap();
         assert!(last.unwrap().is_answer(&frame("18DAF110#00")));
+    }
+
+    #[test]
+    fn a_binary_log_that_begins_with_line_ends_passes() {
+        let waits = WaitList::default();
+        let bytes = b"\n\r\r\n\x1c\0\0\0\nwait can0 7E8 1s\n\xff";
+        assert_eq!(read(bytes, &waits), bytes);
+        assert_eq!(waits.take_before(None), None);
+        assert_eq!(read(b"\nwait can0 7E8 1s\n", &waits), b"\n\n");
     }
 
     #[test]

@@ -19,8 +19,9 @@ const BOOT: Duration = Duration::from_secs(300);
 /// Number of times that a guest is booted in order to save it, before the lab gives up. The first
 /// try almost always succeeds.
 const TRIES: u32 = 20;
-/// Number of images that are kept; 40 MB each with a release build in it.
-const IMAGES: usize = 12;
+/// Number of images that are kept; 40 MB each with a release build in it. Machines in step have an
+/// image each, and all are there before the first one starts.
+const IMAGES: usize = 2 * crate::lockstep::MACHINES;
 /// Number of saved machines that are kept: 100 to 200 MB each.
 const STATES: usize = 32;
 

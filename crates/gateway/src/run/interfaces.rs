@@ -200,7 +200,7 @@ impl PortInterfaces {
         } = &mut notice
         {
             let known = self.0.iter().find(|watched| watched.port == *port);
-            *interface = known.map(WatchedPort::name);
+            *interface = known.map(WatchedPort::known_name);
         }
         notice
     }
@@ -235,25 +235,30 @@ impl PortInterfaces {
 }
 
 impl WatchedPort {
-    /// Returns the present name of the interface, or the last known one.
-    fn name(&self) -> String {
-        let found = self.finder.as_ref().and_then(InterfaceFinder::find);
-        found.unwrap_or_else(|| self.interface.clone())
-    }
-
-    /// Returns the interface. One that was chosen by its device may have another name by now, and
-    /// another interface its former name.
-    fn link<'l>(&self, links: &'l NetLinks) -> Option<&'l NetLink> {
+    /// Returns the present name of the interface. One that was chosen by its device may have another
+    /// name by now, and another interface its former name.
+    fn name(&self) -> Option<String> {
         match &self.finder {
-            Some(finder) => links.get(&finder.find()?),
-            None => links.get(&self.interface),
+            Some(finder) => finder.find(),
+            None => Some(self.interface.clone()),
         }
     }
 
+    /// Returns the same, or the last known name.
+    fn known_name(&self) -> String {
+        self.name().unwrap_or_else(|| self.interface.clone())
+    }
+
+    fn link<'l>(&self, links: &'l NetLinks) -> Option<&'l NetLink> {
+        links.get(&self.name()?)
+    }
+
     fn row(&self, reading: &Reading, port: Option<&PortCount>) -> InterfaceRow {
+        // The search reads the kernel's lists, so it is made once.
+        let name = self.name();
         let mut row = InterfaceRow {
             port: self.port.clone(),
-            interface: self.name(),
+            interface: name.clone().unwrap_or_else(|| self.interface.clone()),
             in_kernel: self.in_kernel,
             ..InterfaceRow::default()
         };
@@ -264,7 +269,7 @@ impl WatchedPort {
                 return row;
             }
         };
-        let link = self.link(links);
+        let link = name.and_then(|name| links.get(&name));
         row.state = Some(state(link));
         let rate = link.and_then(|link| link.bit_rate);
         row.bitrate = rate.map(BitRate::nominal).filter(|rate| *rate > 0);

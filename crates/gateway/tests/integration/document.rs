@@ -3,6 +3,7 @@
 use config::{KeySpec, SourceText, ValueShape};
 use gateway::config::{keys, load};
 use port::PortKinds;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The variable that makes the test write the tables: `cargo xtask keys` sets it.
@@ -71,7 +72,9 @@ fn made(document: &str, all: &[&[KeySpec]]) -> String {
             let names = names(place);
             let defined = definitions(&names, all);
             let key = |name: &&str| defined.iter().find(|key| key.name == *name);
-            names.iter().filter_map(key).collect()
+            let mut seen = BTreeSet::new();
+            let once = names.iter().filter(|name| seen.insert(**name));
+            once.filter_map(key).collect()
         })
         .collect();
     let is = |row: &&KeySpec, key: &KeySpec| row.name == key.name && row.about == key.about;

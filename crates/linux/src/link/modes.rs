@@ -4,6 +4,13 @@ use super::controller::{IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
 use crate::netlink::{inner, number};
 
 pub(super) const IFLA_CAN_CTRLMODE: u16 = 5;
+pub(super) const IFLA_CAN_TDC: u16 = 16;
+pub(super) const IFLA_CAN_TDC_TDCV: u16 = 7;
+pub(super) const IFLA_CAN_TDC_TDCO: u16 = 8;
+pub(super) const IFLA_CAN_TDC_TDCF: u16 = 9;
+/// `CAN_CTRLMODE_TDC_AUTO` and `CAN_CTRLMODE_TDC_MANUAL`.
+pub(super) const TDC_AUTO: u32 = 0x200;
+pub(super) const TDC_MANUAL: u32 = 0x400;
 pub(super) const IFLA_CAN_TERMINATION: u16 = 11;
 /// Offset of `sjw` in `struct can_bittiming`.
 pub(super) const SJW: usize = 24;
@@ -66,6 +73,9 @@ pub struct PresentSettings {
     pub(super) sjw: [u32; 2],
     /// The termination, ohms, where it can be switched.
     pub(super) termination: Option<u16>,
+    /// The compensation of the transmitter's delay, where it is on, in periods of the controller's
+    /// clock: the delay (set or measured), the offset, the filter's width.
+    pub(super) delay: [Option<u32>; 3],
 }
 
 impl PresentSettings {
@@ -76,10 +86,12 @@ impl PresentSettings {
         let flags = inner(data, IFLA_CAN_CTRLMODE).and_then(|value| number(value.get(4..)?));
         let termination = inner(data, IFLA_CAN_TERMINATION);
         let termination = termination.and_then(|value| value.first_chunk().copied());
+        let delay = |kind| inner(inner(data, IFLA_CAN_TDC)?, kind).and_then(number);
         Self {
             flags: flags.unwrap_or(0),
             sjw: [IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING].map(|kind| sjw(kind).unwrap_or(0)),
             termination: termination.map(u16::from_ne_bytes),
+            delay: [IFLA_CAN_TDC_TDCV, IFLA_CAN_TDC_TDCO, IFLA_CAN_TDC_TDCF].map(delay),
         }
     }
 

@@ -2,17 +2,13 @@
 //! `ip link set … type can`, and the length of the interface's queue.
 
 use super::interface::IFLA_TXQLEN;
-use super::modes::{ControlMode, IFLA_CAN_CTRLMODE, IFLA_CAN_TERMINATION, PresentSettings};
+use super::modes::{
+    ControlMode, IFLA_CAN_CTRLMODE, IFLA_CAN_TDC, IFLA_CAN_TDC_TDCF, IFLA_CAN_TDC_TDCO,
+    IFLA_CAN_TDC_TDCV, IFLA_CAN_TERMINATION, PresentSettings, TDC_AUTO, TDC_MANUAL,
+};
 use super::saved::{head, with_options};
 use crate::netlink::{attribute, nested};
 
-const IFLA_CAN_TDC: u16 = 16;
-const IFLA_CAN_TDC_TDCV: u16 = 7;
-const IFLA_CAN_TDC_TDCO: u16 = 8;
-const IFLA_CAN_TDC_TDCF: u16 = 9;
-/// `CAN_CTRLMODE_TDC_AUTO` and `CAN_CTRLMODE_TDC_MANUAL`.
-const TDC_AUTO: u32 = 0x200;
-const TDC_MANUAL: u32 = 0x400;
 /// How a controller compensates the delay of its transmitter in the data phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DelayCompensation {
@@ -140,8 +136,27 @@ impl ControllerSettings {
                 ));
             }
         }
+        let is_compensated = present.flags & (TDC_AUTO | TDC_MANUAL) != 0;
+        let wants_compensation = self.delay.map(|delay| delay != DelayCompensation::Off);
+        if let Some(wanted) = wants_compensation.filter(|wanted| *wanted != is_compensated) {
+            return Some((
+                format!("tdc {}", on(is_compensated)),
+                format!("tdc {}", on(wanted)),
+            ));
+        }
+        let [value, offset, filter] = match self.delay {
+            Some(DelayCompensation::On {
+                offset,
+                value,
+                filter,
+            }) => [value, Some(offset), filter],
+            _ => [None; 3],
+        };
         let [sjw, data_sjw] = present.sjw;
         let numbers = [
+            ("tdcv", value, present.delay[0]),
+            ("tdco", offset, present.delay[1]),
+            ("tdcf", filter, present.delay[2]),
             ("sjw", self.sjw, Some(sjw).filter(|sjw| *sjw > 0)),
             ("dsjw", self.data_sjw, Some(data_sjw).filter(|sjw| *sjw > 0)),
             (
@@ -288,6 +303,36 @@ mod tests {
         assert_eq!(
             difference(wanted, &present, 10).unwrap(),
             "txqueuelen 10 / txqueuelen 1"
+        );
+        // The compensation of the delay: by another offset, and not at all.
+        let with_delay = ControllerSettings {
+            delay: Some(DelayCompensation::On {
+                offset: 30,
+                value: None,
+                filter: None,
+            }),
+            ..wanted
+        };
+        assert_eq!(
+            difference(with_delay, &present, 1).unwrap(),
+            "tdc off / tdc on"
+        );
+        present.flags |= TDC_AUTO;
+        // The controller reports what it has measured, which is not a wish.
+        present.delay = [Some(12), Some(20), Some(0)];
+        assert_eq!(
+            difference(with_delay, &present, 1).unwrap(),
+            "tdco 20 / tdco 30"
+        );
+        present.delay[1] = Some(30);
+        assert_eq!(difference(with_delay, &present, 1), None);
+        let without = ControllerSettings {
+            delay: Some(DelayCompensation::Off),
+            ..wanted
+        };
+        assert_eq!(
+            difference(without, &present, 1).unwrap(),
+            "tdc on / tdc off"
         );
         present.flags |= 2;
         let words = difference(wanted, &present, 1).unwrap();

@@ -56,6 +56,10 @@ pub const TESTER_QUEUE: usize = 1_000;
 /// ns: a frame that still waits in the gateway's own queues follows within it.
 const QUIET: Nanos = 100_000_000;
 
+/// Time after the last frame at which the replay counts as ended although a bus is still busy, ns:
+/// frames that go round, or a port that sends all the time. Longer than any queue lasts.
+const BUSY: Nanos = 60_000_000_000;
+
 /// The traffic of a world, and its testers.
 pub(super) struct WorldTraffic {
     traffic: Box<dyn BusTraffic>,
@@ -63,6 +67,8 @@ pub(super) struct WorldTraffic {
     begun: bool,
     /// Time since which all buses are quiet and no frame will follow.
     quiet_since: Option<Nanos>,
+    /// Time since which no frame will follow.
+    finished_since: Option<Nanos>,
 }
 
 impl WorldTraffic {
@@ -72,6 +78,7 @@ impl WorldTraffic {
             testers: HashMap::new(),
             begun: false,
             quiet_since: None,
+            finished_since: None,
         }
     }
 
@@ -139,7 +146,11 @@ impl WorldTraffic {
 
     /// Notes whether frames are still on their way at time `now`: on a bus, or to the gateway.
     pub(super) fn note_quiet(&mut self, is_quiet: bool, now: Nanos) {
-        if is_quiet && self.traffic.is_finished() {
+        let is_finished = self.traffic.is_finished();
+        if is_finished {
+            self.finished_since.get_or_insert(now);
+        }
+        if is_quiet && is_finished {
             self.quiet_since.get_or_insert(now);
         } else {
             self.quiet_since = None;
@@ -148,6 +159,7 @@ impl WorldTraffic {
 
     /// Returns whether the replay and its consequences have ended at time `now`.
     pub(super) fn has_ended(&self, now: Nanos) -> bool {
-        self.quiet_since.is_some_and(|since| now >= since + QUIET)
+        let is_over = |since: Option<Nanos>, time| since.is_some_and(|since| now >= since + time);
+        is_over(self.quiet_since, QUIET) || is_over(self.finished_since, BUSY)
     }
 }

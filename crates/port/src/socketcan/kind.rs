@@ -114,7 +114,11 @@ impl PortSettings for SocketCanSettings {
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let hint = "use one port: a port both receives and sends";
         // Where no interface fits yet, two ports that want the same one would both wait for it.
-        let resource = format!("interface {}", self.name_in_words());
+        // One that fits has a name, however it was chosen.
+        let resource = match self.interface() {
+            Some(name) => format!("interface {name}"),
+            None => format!("interface {}", self.name_in_words()),
+        };
         Some(ExclusiveResource::new(resource, hint))
     }
 

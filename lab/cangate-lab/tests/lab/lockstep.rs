@@ -46,7 +46,7 @@ fn bus() -> String {
     text
 }
 
-/// A run: its summary without what depends on the interval, and the folder of its logs.
+/// A run, and the folder of its logs.
 struct Run {
     output: Output,
     logs: tempfile::TempDir,
@@ -91,29 +91,34 @@ fn start(plan: &str, logs: &Path) -> Child {
 /// Runs a plan; `meanwhile` is called when all machines run.
 fn run(plan: &str, meanwhile: impl FnOnce(&[u32], &Path)) -> Run {
     let logs = tempfile::tempdir().unwrap();
-    let child = start(plan, logs.path());
+    let mut child = start(plan, logs.path());
     let machines = plan.matches("[machines.").count();
-    let running = wait_for_machines(&child, machines);
-    meanwhile(&running, logs.path());
+    let running = wait_for_machines(&mut child, machines);
+    if let Some(running) = &running {
+        meanwhile(running, logs.path());
+    }
     let output = child.wait_with_output().unwrap();
-    Run { output, logs }
+    let run = Run { output, logs };
+    assert!(running.is_some(), "the machines do not run: {}", run.err());
+    run
 }
 
 /// Returns the processes of all machines, once the program has started them. A saved machine is a
 /// single process before, so that this needs two machines.
-fn wait_for_machines(child: &Child, machines: usize) -> Vec<u32> {
+fn wait_for_machines(child: &mut Child, machines: usize) -> Option<Vec<u32>> {
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(400) {
         let all = children(child.id());
         if all.len() == machines {
-            return all;
+            return Some(all);
         }
-        if !Path::new(&format!("/proc/{}", child.id())).exists() {
-            break;
+        if child.try_wait().unwrap().is_some() {
+            return None;
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    panic!("the machines do not run");
+    let _ = child.kill();
+    None
 }
 
 fn children(process: u32) -> Vec<u32> {
@@ -337,7 +342,24 @@ fn machines_on_a_can_bus_repeat_and_their_bus_is_the_models() {
     // machine hears its own frame when its card took it, and all others in the order of the bus.
     for name in ["low", "middle", "high"] {
         let seen = alone.log(&format!("{name}.out"));
-        assert_eq!(seen.lines().count(), 3 * FRAMES, "{seen}");
+        let frame = |line: &str| {
+            // `body 0F0 [3] AA BB CC`
+            let words: Vec<&str> = line.split_whitespace().collect();
+            format!("{}#{}", words[1], words[3..].concat())
+        };
+        let seen: Vec<String> = seen.lines().map(frame).collect();
+        let own = |frame: &&String| {
+            log.iter()
+                .any(|it| it.machine == name && it.frame == **frame)
+        };
+        let others: Vec<&String> = seen.iter().filter(|frame| !own(frame)).collect();
+        let bus = log.iter().filter(|it| it.machine != name);
+        assert_eq!(
+            others,
+            bus.map(|it| &it.frame).collect::<Vec<_>>(),
+            "{name}"
+        );
+        assert_eq!(seen.len(), 3 * FRAMES);
     }
     let unskipped = run(&format!("skip_idle = false\n{}", bus()), |_, _| {});
     let _hogs = Hogs::start();
@@ -423,13 +445,19 @@ fn a_machine_that_dies_ends_the_run_at_once() {
         while !has_printed() && begin.elapsed() < Duration::from_secs(400) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let victim = machines[1].to_string();
+        assert!(has_printed(), "the client prints nothing");
+        // The second machine, by the number that its plugin has.
+        let is_server = |process: &&u32| {
+            let words = fs::read_to_string(format!("/proc/{process}/cmdline"));
+            words.unwrap_or_default().contains(",machine=1,")
+        };
+        let victim = machines.iter().find(is_server).unwrap().to_string();
         let done = Command::new("kill").args(["-KILL", &victim]).status();
         assert!(done.unwrap().success());
     });
     assert_eq!(dead.output.status.code(), Some(1), "{}", dead.err());
     let err = dead.err();
-    assert!(err.contains("error: machine "), "{err}");
+    assert!(err.contains("error: machine server"), "{err}");
     assert!(err.contains("QEMU failed (signal: 9 (SIGKILL))"), "{err}");
 }
 

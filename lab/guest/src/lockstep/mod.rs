@@ -13,6 +13,8 @@ mod record;
 mod report;
 mod run;
 
+pub(crate) use plan::MACHINES;
+
 pub use outcome::{LockstepOutcome, MachineOutcome};
 pub use plan::{CanLink, EthernetLink, LinkKind, LinkPlan, LockstepPlan, MachinePlan, PlanError};
 pub use record::{LinkRecord, RecordKind, RecordsError};

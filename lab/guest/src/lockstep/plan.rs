@@ -6,7 +6,7 @@ use crate::machine::{GuestSpec, TimeMode};
 use std::time::Duration;
 
 /// The most machines and links (`MACHINES` and `LINKS` of `plugin/lockstep/settings.h`).
-const MACHINES: usize = 16;
+pub(crate) const MACHINES: usize = 16;
 const LINKS: usize = 8;
 
 /// Bits of the shortest classic CAN frame, from start of frame to end of frame (ISO 11898-1): the

@@ -287,10 +287,11 @@ impl Lab {
         outcome.console = qemu::end_of(&parts.console);
         let is_off = matches!(&end, ProcessEnd::Off(status) if status.success());
         let report = report(parts, number);
-        // A machine that the run has ended did not report its job's status.
         let is_ended = is_off && report.as_ref().is_ok_and(|report| report.is_ended);
-        if !is_ended {
-            judge(&mut outcome, end, spec, process.complaints());
+        judge(&mut outcome, end, spec, process.complaints());
+        // A machine that the run has ended did not report its job's status.
+        if is_ended && matches!(outcome.failure, Some(GuestFailure::SwitchedOff)) {
+            outcome.failure = None;
         }
         if let Some(failure) = outcome.failure {
             common.fail(number, failure, &outcome.console);

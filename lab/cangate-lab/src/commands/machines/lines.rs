@@ -62,7 +62,14 @@ impl<'a> MachineLines<'a> {
     }
 
     /// Prints what is left of each output, and returns the first failure of writing.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        // The files have what the machines have printed, and no end of line of ours.
+        for (_, both) in &mut self.streams {
+            for stream in both {
+                let stream = stream.get_mut();
+                stream.unwrap_or_else(PoisonError::into_inner).file = None;
+            }
+        }
         for (number, (_, [stdout, stderr])) in self.streams.iter().enumerate() {
             let is_partial = |stream: &Mutex<Stream>| {
                 !stream

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Machines, color: bool) -> Result<(), Failure> {
         logs::write(&plan, &outcome, folder)?;
     }
     summary::print(&plan, &outcome)?;
-    status(&plan, &outcome)
+    status(&outcome)
 }
 
 fn read(args: &Machines, color: bool) -> Result<LockstepPlan, Failure> {
@@ -55,11 +55,10 @@ fn failure(error: LockstepError) -> Failure {
 }
 
 /// Ends with the first exit status that is not 0.
-fn status(plan: &LockstepPlan, outcome: &LockstepOutcome) -> Result<(), Failure> {
-    for (machine, outcome) in plan.machines.iter().zip(&outcome.machines) {
-        if let Some(status) = outcome.guest.status.filter(|status| *status != 0)
-            && !machine.background
-        {
+fn status(outcome: &LockstepOutcome) -> Result<(), Failure> {
+    for outcome in &outcome.machines {
+        // A machine in the background that the run has ended has no status.
+        if let Some(status) = outcome.guest.status.filter(|status| *status != 0) {
             return Err(Failure::Status(u8::try_from(status).unwrap_or(255)));
         }
     }
