@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * One side of memory that two share: rings of frames, sessions, who waits for what. docs/shm.md describes the memory;
- * crates/shm does the same in Rust, and is compared with this word by word (crates/shm/tests/driver.rs).
+ * crates/shm does the same in Rust, and is compared with this word by word (crates/shm/tests/integration/driver.rs).
  *
  * Nothing in the memory is believed. The caller holds a lock, and passes the time in, ns.
  */

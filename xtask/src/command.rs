@@ -15,6 +15,9 @@ pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     command
 }
 
+/// Arguments of a command that are shown; the others are counted.
+const SHOWN_ARGUMENTS: usize = 40;
+
 /// Returns the command as a user would type it.
 pub(crate) fn line(command: &Command) -> String {
     let mut line = String::new();
@@ -28,9 +31,13 @@ pub(crate) fn line(command: &Command) -> String {
         .file_name()
         .unwrap_or(program.as_os_str())
         .to_string_lossy();
-    for argument in command.get_args() {
+    for argument in command.get_args().take(SHOWN_ARGUMENTS) {
         line.push(' ');
         line += &argument.to_string_lossy();
+    }
+    let more = command.get_args().count().saturating_sub(SHOWN_ARGUMENTS);
+    if more > 0 {
+        line += &format!(" … ({more} more)");
     }
     line
 }

@@ -1,13 +1,14 @@
 //! The structure of the workspace, as ARCHITECTURE.md describes it: dependencies between crates,
 //! features that both programs share, where `unsafe` is allowed, licences of the parts for the
-//! kernel, the width of comments, imports in one direction, and no build output among the committed
-//! files.
+//! kernel, the width of comments, the files that they name, imports in one direction, and no build
+//! output among the committed files.
 
 mod circles;
 mod comments;
 mod dependencies;
 mod features;
 mod licences;
+mod named_files;
 mod tracked;
 mod unsafety;
 
@@ -25,6 +26,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<TestTally> {
     tally.add(licences::check(workspace)?);
     tally.add(tracked::check(workspace)?);
     tally.add(comments::check(workspace)?);
+    tally.add(named_files::check(workspace)?);
     tally.add(circles::check(workspace)?);
     Ok(tally)
 }

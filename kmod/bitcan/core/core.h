@@ -2,7 +2,7 @@
 /*
  * A CAN bus in bit time, without a kernel: frames' lengths, arbitration, errors. Time is passed
  * in. The same model as the Rust crate `bus`, whose documentation has the rules and their
- * sources; crates/bus/tests/bitcan_core.rs holds the two against each other.
+ * sources; crates/bus/tests/buses/bitcan_core.rs holds the two against each other.
  *
  * Nothing here sleeps, allocates or locks. Times are ns.
  */

@@ -46,8 +46,8 @@ pub(crate) trait FrameTarget {
     /// Adds the descriptors that make [`FrameTarget::serve`] worth a call.
     fn wait(&self, poll: &mut PollSet);
 
-    /// Returns the time after which a frame that found no room is offered again, ns. Most ports have
-    /// a descriptor that reports room earlier.
+    /// Returns the time after which a frame that found no room is offered again, ns. Most ports
+    /// have a descriptor that reports room earlier.
     fn again(&self) -> Nanos {
         200_000
     }

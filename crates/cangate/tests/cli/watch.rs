@@ -158,8 +158,8 @@ fn a_client_that_does_not_read_loses_only_its_own_frames() {
     assert_eq!(written.lines().count() as u64, FRAMES);
 }
 
-/// A client that watches and sends more than an inbox holds is still noticed when it goes: its place
-/// is free for another one.
+/// A client that watches and sends more than an inbox holds is still noticed when it goes: its
+/// place is free for another one.
 #[test]
 fn a_watching_client_that_sends_gives_its_place_back() {
     let gateway = Gateway::start(ROUTES);

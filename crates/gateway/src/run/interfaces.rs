@@ -235,8 +235,8 @@ impl PortInterfaces {
 }
 
 impl WatchedPort {
-    /// Returns the present name of the interface. One that was chosen by its device may have another
-    /// name by now, and another interface its former name.
+    /// Returns the present name of the interface. One that was chosen by its device may have
+    /// another name by now, and another interface its former name.
     fn name(&self) -> Option<String> {
         match &self.finder {
             Some(finder) => finder.find(),

@@ -5,8 +5,8 @@ use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, por
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{
     ArrivalRules, DatagramPort, EXPEDITED, EthernetEnds, EthernetSocket, LoopRules, PackRules,
-    ReportRules, StreamBus, StreamKey, StreamRun, TunnelAddresses, TunnelRules, check_mark, check_own,
-    check_tunnel,
+    ReportRules, StreamBus, StreamKey, StreamRun, TunnelAddresses, TunnelRules, check_mark,
+    check_own, check_tunnel,
 };
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::ids::{IdRange, id_ranges, urgent_words};

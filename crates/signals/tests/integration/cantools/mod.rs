@@ -29,13 +29,13 @@ fn each_database_is_read_as_by_cantools() {
         .iter()
         .map(|file| format!("{}\n", file.display()))
         .collect();
-    let script = files::root().join("crates/signals/tests/cantools/describe.py");
+    let script = files::root().join("crates/signals/tests/integration/cantools/describe.py");
     let mut child = Command::new(&python)
         .args([script, PathBuf::from(PAYLOADS)])
         .env("PYTHONIOENCODING", "utf-8")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::inherit())
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
