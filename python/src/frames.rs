@@ -4,7 +4,8 @@ use frame::{CanId, Frame, FrameBuf, Kind, dlc, flags, text};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Flags of a frame between Python and this module; `python/python/cangate/_frames.py` has the same.
+/// Flags of a frame between Python and this module; `python/python/cangate/_frames.py` has the
+/// same.
 pub(crate) mod bits {
     /// The ID has 29 bits.
     pub(crate) const EXTENDED: u8 = 1;
