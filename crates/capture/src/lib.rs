@@ -16,6 +16,7 @@
 //!   [`FrameKeeper`]: the last seconds in memory, and a file for each trigger.
 //! * [`convert()`]: from a log of any format into a file.
 //! * [`FrameDatabases`]: the messages of frames, in formats that have them.
+//! * [`SignalSelection`], [`SignalLines`]: the signals of a log, as lines; `dataset`: as Parquet files.
 //! * [`CaptureOutput`]: a file, its format (one of those that `logs` writes), and its
 //!   [`Packing`]: gzip, Zstandard. Parquet is the feature `parquet`; without it, the result is
 //!   [`FormError::NotBuilt`].
@@ -33,11 +34,13 @@ mod file;
 mod form;
 mod interfaces;
 mod keeper;
+mod lines;
 pub mod live;
 mod names;
 mod pack;
 mod queue;
 mod recorder;
+mod selection;
 mod trigger;
 
 pub use chunk::{Chunk, ChunkEntry, FrameGap, LossPlace, RecordedFrame};
@@ -48,7 +51,9 @@ pub use file::{FileError, RotationRule};
 pub use form::{CaptureOutput, FormError};
 pub use interfaces::{ChoiceError, InterfaceChoice};
 pub use keeper::{FrameKeeper, KeepRule};
+pub use lines::{LineForm, LiveInput, SignalLines};
 pub use names::InterfaceNames;
 pub use pack::Packing;
 pub use recorder::{FileRecorder, RecorderRemark, RecorderTotals};
+pub use selection::{FoundMessage, SelectedMessage, SignalSelection};
 pub use trigger::{CaptureTrigger, TriggerError};

@@ -6,21 +6,19 @@ mod dataset;
 #[cfg(not(feature = "parquet"))]
 #[path = "decode/dataset_left_out.rs"]
 mod dataset;
-mod lines;
 mod selection;
 mod stop;
 
 use crate::cli::decode::{Decode, SignalFormat};
 use crate::commands::messages::read_chosen;
 use crate::stop_signal::{SecondSignal, StopSignal};
-use capture::FrameDatabases;
+use capture::{FoundMessage, FrameDatabases, LineForm, SignalLines, SignalSelection};
 use console::Failure;
 use counts::DecodeCounts;
 use dataset::DatasetWriter;
 use frame::{FrameBuf, FrameRef};
-use lines::{LineForm, LineWriter};
 use port::log::{LogError, LogReader, LoggedFrame};
-use selection::{FoundMessage, SignalSelection};
+use selection::selection;
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
@@ -35,13 +33,13 @@ type AnyReader = LogReader<Box<dyn Read>>;
 pub(crate) fn run(args: &Decode) -> Result<(), Failure> {
     check_options(args)?;
     let databases = FrameDatabases::new(read_chosen(&args.databases)?);
-    let selection = SignalSelection::new(&databases, &args.which)?;
+    let selection = selection(&databases, &args.which)?;
     let form = match args.output.format {
         SignalFormat::Text => Some(LineForm::Text),
         SignalFormat::Csv => Some(LineForm::Csv),
         SignalFormat::Parquet => None,
     };
-    let lines = form.map(|form| LineWriter::new(form, selection.messages()));
+    let lines = form.map(|form| SignalLines::new(form, selection.messages()));
     // Lines are written until a signal ends the program.
     let stop = match lines {
         Some(_) => None,
@@ -120,7 +118,7 @@ fn check_options(args: &Decode) -> Result<(), Failure> {
 fn open(
     args: &Decode,
     path: &Path,
-    lines: Option<&LineWriter>,
+    lines: Option<&SignalLines>,
     stop: Option<&StopSignal>,
 ) -> Result<AnyReader, Failure> {
     let (input, name): (Box<dyn Read>, String) = if is_stdin(path) {
@@ -144,12 +142,12 @@ fn open(
 
 /// The place that signals are written to.
 enum SignalOutput<'a> {
-    Lines(LineWriter),
+    Lines(SignalLines),
     Dataset(Box<DatasetWriter<'a>>),
 }
 
 impl SignalOutput<'_> {
-    fn lines(&self) -> Option<&LineWriter> {
+    fn lines(&self) -> Option<&SignalLines> {
         match self {
             Self::Lines(lines) => Some(lines),
             Self::Dataset(_) => None,
@@ -231,7 +229,7 @@ impl DecodeRun<'_> {
         if self.args.strict
             && let Some(signal) = message.first_too_short(payload)
         {
-            let message = &message.definition.name;
+            let message = &message.definition().name;
             let problem = format!("the frame is too short for {signal} of {message}");
             return Err(stop(name, logged, &problem));
         }

@@ -1,14 +1,12 @@
 //! The engine and its parts, with halves that the worker can wait for.
 
-use port::{PollReceive, PollTransmit};
+use port::{BoxedReceiver as Rx, BoxedTransmitter as Tx};
 
-type Rx = Box<dyn PollReceive>;
-type Tx = Box<dyn PollTransmit>;
+pub(crate) use port::PollEngine as Engine;
 
 /// A port whose halves return the descriptors to wait for.
 pub type Port = engine::NamedPort<Rx, Tx>;
 
-pub(crate) type Engine = engine::Engine<Rx, Tx>;
 pub(crate) type Change = engine::LayoutChange<Rx, Tx>;
 pub(crate) type PortChange = engine::PortChange<Rx, Tx>;
 pub(crate) type Removed = engine::ChangeLeftover<Rx, Tx>;

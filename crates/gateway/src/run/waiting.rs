@@ -323,7 +323,7 @@ mod tests {
             ..Routes::default()
         };
         let table = Arc::new(RoutingTable::compile(&routes, ports.len()).unwrap());
-        Engine::new(ports, table, &routes).unwrap()
+        engine::Engine::new(ports, table, &routes).unwrap().into()
     }
 
     /// Ports of a common set wait in it, and one of them is asked when it has an event, or when its
@@ -448,7 +448,7 @@ mod tests {
     fn the_time_ends_a_wait_in_which_nothing_comes() {
         let routes = Routes::default();
         let table = Arc::new(RoutingTable::compile(&routes, 0).unwrap());
-        let engine = Engine::new(Vec::new(), table, &routes).unwrap();
+        let engine = Engine::from(engine::Engine::new(Vec::new(), table, &routes).unwrap());
         let (bell, mut ringer) = UnixStream::pair().unwrap();
         let mut waiting = WorkerWait::new();
         let moment = Duration::from_millis(1);

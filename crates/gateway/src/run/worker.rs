@@ -9,7 +9,6 @@ use super::waiting::WorkerWait;
 use crate::notice::{LinkSource, Notice, NoticeOutbox};
 use engine::{PortEvent, StepResult};
 use frame::{FrameBuf, Nanos};
-use port::PollReceive;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -100,7 +99,7 @@ impl Worker<'_> {
                     break ended;
                 }
             }
-            let busy = self.engine.receiving().any(PollReceive::is_busy);
+            let busy = self.engine.is_busy();
             if busy && spin.may_continue(now) {
                 idle = 0;
                 spun = self.spin(step.deadline);
@@ -175,7 +174,7 @@ impl Worker<'_> {
                 return read;
             }
             for _ in 0..CHECKS_PER_READING {
-                if self.engine.look_for(|half| !half.is_quiet()) {
+                if self.engine.has_news() {
                     return read;
                 }
                 std::hint::spin_loop();

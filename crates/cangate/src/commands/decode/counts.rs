@@ -1,6 +1,6 @@
 //! Counts of the frames of a log by what became of them.
 
-use super::selection::FoundMessage;
+use capture::FoundMessage;
 use frame::FrameRef;
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! Signals as a dataset of Parquet files.
 
-use super::selection::SelectedMessage;
+use capture::SelectedMessage;
 use capture::dataset::{DatasetError, DatasetFolder, DatasetFrame, DatasetMessage, SignalDataset};
 use console::{Failure, say};
 use port::log::LoggedFrame;
@@ -31,7 +31,7 @@ impl<'a> DatasetWriter<'a> {
         }
         let messages = messages
             .iter()
-            .map(|message| DatasetMessage::new(message.definition, &message.signals));
+            .map(|message| DatasetMessage::new(message.definition(), message.signals()));
         let dataset = SignalDataset::new(place, messages.collect()).map_err(explain)?;
         Ok(Self {
             folder: folder.to_owned(),

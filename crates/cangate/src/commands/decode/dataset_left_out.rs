@@ -1,6 +1,6 @@
 //! `cangate decode --format parquet` in a build without the feature `parquet`.
 
-use super::selection::SelectedMessage;
+use capture::SelectedMessage;
 use console::Failure;
 use port::log::LoggedFrame;
 use std::convert::Infallible;

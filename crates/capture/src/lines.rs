@@ -1,7 +1,7 @@
 //! Signals as lines on standard output: text or CSV.
 
-use super::selection::SelectedMessage;
-use port::log::LoggedFrame;
+use crate::SelectedMessage;
+use logs::LoggedFrame;
 use signals::{MessageDefinition, RawValue, SignalDefinition, SignalState};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -12,14 +12,17 @@ use std::rc::Rc;
 const COLUMNS: &str = "time,port,message,signal,raw,value,unit";
 
 /// The form of the lines.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineForm {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LineForm {
+    /// `(1.500000) can0 EngineData: Speed=12.5 km/h, Gear=Drive (3)`: a line for each frame.
     Text,
+    /// A row for each signal, with the columns `time,port,message,signal,raw,value,unit`.
     Csv,
 }
 
-/// A writer of lines.
-pub(super) struct LineWriter {
+/// A writer of lines to standard output.
+#[derive(Debug)]
+pub struct SignalLines {
     out: Rc<RefCell<LineOutput>>,
     form: LineForm,
     /// The texts of each message, by its index in the selection.
@@ -32,6 +35,7 @@ pub(super) struct LineWriter {
 }
 
 /// The parts of lines that all frames of a message share.
+#[derive(Debug)]
 struct MessageTexts {
     /// After the interface: the separator, the name, and for CSV a comma.
     name: String,
@@ -67,13 +71,15 @@ impl MessageTexts {
 }
 
 /// Standard output, and the first error of writing to it while input was read.
+#[derive(Debug)]
 struct LineOutput {
     out: BufWriter<StdoutLock<'static>>,
     error: Option<io::Error>,
 }
 
 /// Input that is still being produced: before each piece is awaited, the lines so far are shown.
-pub(super) struct LiveInput<R> {
+#[derive(Debug)]
+pub struct LiveInput<R> {
     input: R,
     out: Rc<RefCell<LineOutput>>,
 }
@@ -91,9 +97,10 @@ impl<R: Read> Read for LiveInput<R> {
     }
 }
 
-impl LineWriter {
+impl SignalLines {
     /// Returns a writer of these messages. Nothing is written before the first frame.
-    pub(super) fn new(form: LineForm, messages: &[SelectedMessage<'_>]) -> Self {
+    #[must_use]
+    pub fn new(form: LineForm, messages: &[SelectedMessage<'_>]) -> Self {
         let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         Self {
             out: Rc::new(RefCell::new(LineOutput { out, error: None })),
@@ -109,14 +116,17 @@ impl LineWriter {
     }
 
     /// Returns the input such that lines are shown before it waits for more.
-    pub(super) fn attend<R: Read>(&self, input: R) -> LiveInput<R> {
+    pub fn attend<R: Read>(&self, input: R) -> LiveInput<R> {
         let out = Rc::clone(&self.out);
         LiveInput { input, out }
     }
 
     /// Writes the signals of a frame; returns the number of signals that it is too short for.
     /// `number`: the index of its message in the selection.
-    pub(super) fn write(
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub fn write(
         &mut self,
         logged: &LoggedFrame,
         number: usize,
@@ -124,7 +134,10 @@ impl LineWriter {
         payload: &[u8],
     ) -> io::Result<u64> {
         self.begin()?;
-        let (text, texts) = (&mut self.text, &self.texts[number]);
+        let Some(texts) = self.texts.get(number) else {
+            return Ok(0);
+        };
+        let text = &mut self.text;
         text.clear();
         let too_short = match self.form {
             LineForm::Text => add_line(text, texts, logged, message, payload),
@@ -136,7 +149,10 @@ impl LineWriter {
     }
 
     /// Writes the rest.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Those of standard output, also when it was written while input was awaited.
+    pub fn finish(mut self) -> io::Result<()> {
         self.begin()?;
         let mut output = self.out.borrow_mut();
         match output.error.take() {
