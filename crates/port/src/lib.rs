@@ -110,7 +110,7 @@ pub use messages::MessageSettings;
 pub use network_link::NetworkLink;
 pub use opener::{AtStart, PortOpener};
 pub use pace::SourcePace;
-pub use poll_engine::{BoxedReceiver, BoxedTransmitter, PollEngine};
+pub use poll_engine::{BoxedReceiver, BoxedTransmitter, EngineWait, PollEngine};
 pub use queueing::{QueueSettings, QueueSize};
 pub use spec::PortSpec;
 pub use stand_in::{NodeStandIn, SimulatedPlace, StandIn};

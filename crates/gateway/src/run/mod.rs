@@ -35,8 +35,6 @@ mod site;
 mod spin;
 mod stdout;
 mod supervise;
-mod waiting;
-mod watch;
 mod worker;
 
 pub use beside::files_beside;

@@ -5,10 +5,10 @@ use super::clock::WallClock;
 use super::halves::Engine;
 use super::mailbox::{WorkerMailbox, WorkerMessage};
 use super::spin::WorkerSpin;
-use super::waiting::WorkerWait;
 use crate::notice::{LinkSource, Notice, NoticeOutbox};
 use engine::{PortEvent, StepResult};
 use frame::{FrameBuf, Nanos};
+use port::EngineWait;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ pub(crate) struct Worker<'m> {
 
 impl Worker<'_> {
     pub(crate) fn work(mut self) -> (Engine, WorkerEnd) {
-        let mut waiting = WorkerWait::new();
+        let mut waiting = EngineWait::new();
         let mut spin = WorkerSpin::of_this_thread();
         // Consecutive wake-ups that brought nothing; see `IDLE_WAKEUPS`.
         let mut idle = 0;
@@ -211,7 +211,7 @@ impl Worker<'_> {
 
     /// Handles the control thread's requests. Returns the time for an orderly end, if one was
     /// requested.
-    fn drain_mailbox(&mut self, waiting: &mut WorkerWait) -> Option<Duration> {
+    fn drain_mailbox(&mut self, waiting: &mut EngineWait) -> Option<Duration> {
         let mut stop = None;
         while let Some(message) = self.mailbox.take() {
             // A requester that has gone away misses nothing.
@@ -283,7 +283,7 @@ impl Worker<'_> {
     }
 
     /// Sends the frames that are held, for at most `time`.
-    fn drain(&mut self, waiting: &mut WorkerWait, time: Duration) {
+    fn drain(&mut self, waiting: &mut EngineWait, time: Duration) {
         let end = Instant::now() + time;
         loop {
             let step = self.engine.flush(self.clock.now());

@@ -1,5 +1,9 @@
 //! The engine with halves that a worker can wait for.
 
+mod wait;
+
+pub use wait::EngineWait;
+
 use crate::{PollReceive, PollTransmit};
 use engine::{Engine, StepResult};
 use frame::Nanos;
