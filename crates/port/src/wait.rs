@@ -6,7 +6,6 @@
 
 use engine::{NullReceiver, NullTransmitter, Receive, Transmit, wrap};
 use linux::events::SetMember;
-use linux::poll::PollWatch;
 use std::any::Any;
 use std::os::fd::RawFd;
 
@@ -23,21 +22,6 @@ pub struct PortWait {
     pub readable: bool,
     /// Whether to poll it for writing.
     pub writable: bool,
-}
-
-impl PortWait {
-    /// Returns the descriptor for the kernel, if there is one; the caller must keep the deadline.
-    #[must_use]
-    pub fn watch(self) -> Option<PollWatch> {
-        let Self {
-            readable, writable, ..
-        } = self;
-        self.fd.map(|fd| PollWatch {
-            fd,
-            readable,
-            writable,
-        })
-    }
 }
 
 /// A receiving half for a worker that waits, perhaps in a thread of its own. It is [`Any`], so that
@@ -211,22 +195,6 @@ mod tests {
         fn is_quiet(&self) -> bool {
             true
         }
-    }
-
-    #[test]
-    fn a_port_is_waited_for_by_its_descriptor() {
-        let wait = PortWait {
-            fd: Some(7),
-            writable: true,
-            ..PortWait::default()
-        };
-        let watched = PollWatch {
-            fd: 7,
-            readable: false,
-            writable: true,
-        };
-        assert_eq!(wait.watch(), Some(watched));
-        assert_eq!(PortWait::default().watch(), None);
     }
 
     #[test]

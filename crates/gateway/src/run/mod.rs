@@ -35,6 +35,8 @@ mod site;
 mod spin;
 mod stdout;
 mod supervise;
+mod waiting;
+mod watch;
 mod worker;
 
 pub use beside::files_beside;

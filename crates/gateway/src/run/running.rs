@@ -12,6 +12,7 @@ use super::options::DRAIN_TIMEOUT;
 use super::port_watches::PortWatches;
 use super::readiness::PortReadiness;
 use super::site::{PlanSource, RunPlan};
+use super::watch::watch;
 use crate::notice::{Notice, NoticeSender, ReadyPort};
 use crate::service::ServiceManager;
 use crate::stats::GatewayStats;
@@ -468,7 +469,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
                 break;
             }
             poll.clear();
-            poll.add(port.transmitter().wait().watch());
+            poll.add(watch(port.transmitter().wait()));
             let nap = Duration::from_millis(1);
             if poll.wait(Some(left.min(nap * 10))).is_err() {
                 std::thread::sleep(nap);

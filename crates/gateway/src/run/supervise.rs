@@ -84,7 +84,7 @@ pub(super) fn supervise_by<S: PlanSource>(
     // After the ports are open, which may set interfaces up, and before the first frame is routed.
     interfaces.start_counting();
     let mut kernel = InKernel::start(in_kernel, interfaces, &notices).map_err(RunError::Kernel)?;
-    let engine = Engine::from(engine::Engine::new(ports, Arc::new(table), &plan.routes)?);
+    let engine = Engine::new(ports, Arc::new(table), &plan.routes)?;
     let layout = Arc::clone(engine.layout());
     if options.process.lock_memory
         && let Some(notice) = realtime::lock_memory()

@@ -5,10 +5,11 @@ use super::clock::WallClock;
 use super::halves::Engine;
 use super::mailbox::{WorkerMailbox, WorkerMessage};
 use super::spin::WorkerSpin;
+use super::waiting::WorkerWait;
 use crate::notice::{LinkSource, Notice, NoticeOutbox};
 use engine::{PortEvent, StepResult};
 use frame::{FrameBuf, Nanos};
-use port::EngineWait;
+use port::PollReceive;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -51,7 +52,7 @@ pub(crate) struct Worker<'m> {
 
 impl Worker<'_> {
     pub(crate) fn work(mut self) -> (Engine, WorkerEnd) {
-        let mut waiting = EngineWait::new();
+        let mut waiting = WorkerWait::new();
         let mut spin = WorkerSpin::of_this_thread();
         // Consecutive wake-ups that brought nothing; see `IDLE_WAKEUPS`.
         let mut idle = 0;
@@ -99,7 +100,7 @@ impl Worker<'_> {
                     break ended;
                 }
             }
-            let busy = self.engine.is_busy();
+            let busy = self.engine.receiving().any(PollReceive::is_busy);
             if busy && spin.may_continue(now) {
                 idle = 0;
                 spun = self.spin(step.deadline);
@@ -174,7 +175,7 @@ impl Worker<'_> {
                 return read;
             }
             for _ in 0..CHECKS_PER_READING {
-                if self.engine.has_news() {
+                if self.engine.look_for(|half| !half.is_quiet()) {
                     return read;
                 }
                 std::hint::spin_loop();
@@ -211,7 +212,7 @@ impl Worker<'_> {
 
     /// Handles the control thread's requests. Returns the time for an orderly end, if one was
     /// requested.
-    fn drain_mailbox(&mut self, waiting: &mut EngineWait) -> Option<Duration> {
+    fn drain_mailbox(&mut self, waiting: &mut WorkerWait) -> Option<Duration> {
         let mut stop = None;
         while let Some(message) = self.mailbox.take() {
             // A requester that has gone away misses nothing.
@@ -283,7 +284,7 @@ impl Worker<'_> {
     }
 
     /// Sends the frames that are held, for at most `time`.
-    fn drain(&mut self, waiting: &mut EngineWait, time: Duration) {
+    fn drain(&mut self, waiting: &mut WorkerWait, time: Duration) {
         let end = Instant::now() + time;
         loop {
             let step = self.engine.flush(self.clock.now());

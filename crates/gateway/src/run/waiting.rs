@@ -1,12 +1,13 @@
 //! The worker's wait for descriptors.
 
-use super::PollEngine;
-use crate::{PollReceive, PollTransmit};
+use super::halves::Engine;
+use super::watch::watch;
 use engine::Receive;
 use frame::Nanos;
 use linux::events::{EventTrigger, SetMember};
 use linux::poll::PollWatch;
 use linux::{Epoll, EventSet, PollSet};
+use port::{PollReceive, PollTransmit};
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ const FEW: usize = 2;
 ///
 /// With many ports, only the changes are passed to the kernel (epoll(7)): ppoll(2), which is given
 /// all descriptors in each call, took longer with each additional port.
-pub struct EngineWait {
+pub(crate) struct WorkerWait {
     places: WaitPlaces,
     /// Set if there can be no set of descriptors (no memory, too many of them, a limit on what they
     /// hold): it is not tried again before ports change.
@@ -128,16 +129,8 @@ impl WaitPlaces {
     }
 }
 
-impl Default for EngineWait {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl EngineWait {
-    /// Returns a wait that knows no descriptor yet.
-    #[must_use]
-    pub fn new() -> Self {
+impl WorkerWait {
+    pub(crate) fn new() -> Self {
         Self {
             places: WaitPlaces::Few(PollSet::with_capacity(64)),
             refused: false,
@@ -146,7 +139,7 @@ impl EngineWait {
     }
 
     /// Handles that ports may have been closed or replaced since the last wait.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.refused = false;
         self.common = None;
         if let WaitPlaces::Many(epoll) = &mut self.places {
@@ -155,7 +148,7 @@ impl EngineWait {
     }
 
     /// Starts a new list of descriptors.
-    fn begin(&mut self, engine: &PollEngine) {
+    fn begin(&mut self, engine: &Engine) {
         if self.common.is_none() && !self.refused {
             let set = engine.receiving().find_map(PollReceive::events);
             self.common = set.map(|member| CommonSet::new(Arc::clone(member.set())));
@@ -185,10 +178,10 @@ impl EngineWait {
     ///
     /// # Errors
     /// Those of epoll_wait(2) and epoll_ctl(2), or of ppoll(2).
-    pub fn wait_for_work(
+    pub(crate) fn wait_for_work(
         &mut self,
         bell: RawFd,
-        engine: &PollEngine,
+        engine: &Engine,
         timeout: Option<Duration>,
     ) -> io::Result<bool> {
         self.begin(engine);
@@ -202,11 +195,11 @@ impl EngineWait {
             let member = common.and_then(|common| common.member(half));
             self.places.add(match member {
                 Some(_) => None,
-                None => half.wait().watch(),
+                None => watch(half.wait()),
             });
         }
         for half in engine.sending() {
-            self.places.add(half.wait().watch());
+            self.places.add(watch(half.wait()));
         }
         let ready = match (&mut self.common, &mut self.places) {
             (Some(common), WaitPlaces::Many(others)) => common.wait(others, timeout),
@@ -218,10 +211,10 @@ impl EngineWait {
         Ok(ready? > 0)
     }
 
-    /// Marks the halves to skip after [`EngineWait::wait_for_work`]: the engine's next step skips
+    /// Marks the halves to skip after [`WorkerWait::wait_for_work`]: the engine's next step skips
     /// receiving halves that wait for nothing but a descriptor that is not ready, and members of
     /// the common set that have neither an event nor a deadline that has passed.
-    pub fn skip_idle(&self, engine: &mut PollEngine, now: Nanos) {
+    pub(crate) fn skip_idle(&self, engine: &mut Engine, now: Nanos) {
         let mut place = FIRST_RECEIVER;
         engine.skip_once(|half| {
             let ready = self.places.is_ready(place);
@@ -237,11 +230,11 @@ impl EngineWait {
     /// Waits until there may be space for a frame that is held, at most for `timeout`.
     ///
     /// # Errors
-    /// As [`EngineWait::wait_for_work`].
-    pub fn wait_for_room(&mut self, engine: &PollEngine, timeout: Duration) -> io::Result<()> {
+    /// As [`WorkerWait::wait_for_work`].
+    pub(crate) fn wait_for_room(&mut self, engine: &Engine, timeout: Duration) -> io::Result<()> {
         self.places.clear();
         for half in engine.sending() {
-            self.places.add(half.wait().watch());
+            self.places.add(watch(half.wait()));
         }
         self.places.wait(Some(timeout)).map(drop)
     }
@@ -249,10 +242,11 @@ impl EngineWait {
 
 #[cfg(test)]
 mod tests {
+    use super::super::halves::Port;
     use super::*;
-    use crate::{BoxedReceiver, BoxedTransmitter, PortWait};
     use engine::{NullTransmitter, PortError, ReceiveStamp, ReceivedFrame, RxCounters, RxReport};
     use frame::{CanId, Frame, Nanos};
+    use port::PortWait;
     use route::{PortId, Route, Routes, RoutingTable};
     use std::io::{Read, Write};
     use std::os::fd::AsRawFd;
@@ -322,16 +316,14 @@ mod tests {
         }
     }
 
-    type Port = engine::NamedPort<BoxedReceiver, BoxedTransmitter>;
-
-    fn engine(ports: Vec<Port>) -> PollEngine {
+    fn engine(ports: Vec<Port>) -> Engine {
         let routes = Routes {
             routes: vec![Route::new("r", vec![PortId(0)], vec![PortId(1)])],
             max_hops: 1,
             ..Routes::default()
         };
         let table = Arc::new(RoutingTable::compile(&routes, ports.len()).unwrap());
-        engine::Engine::new(ports, table, &routes).unwrap().into()
+        Engine::new(ports, table, &routes).unwrap()
     }
 
     /// Ports of a common set wait in it, and one of them is asked when it has an event, or when its
@@ -366,7 +358,7 @@ mod tests {
         let ports: Vec<Port> = (0..3).map(port).collect();
         let mut engine = engine(ports);
         let (bell, mut ringer) = UnixStream::pair().unwrap();
-        let mut waiting = EngineWait::new();
+        let mut waiting = WorkerWait::new();
         let mut round = |now: Nanos| {
             let moment = Some(Duration::from_millis(1));
             let ready = waiting
@@ -397,7 +389,7 @@ mod tests {
         waiting.forget();
         far[0].write_all(b"x").unwrap();
         far[2].write_all(b"x").unwrap();
-        let work = |waiting: &mut EngineWait, engine: &mut PollEngine| {
+        let work = |waiting: &mut WorkerWait, engine: &mut Engine| {
             assert!(
                 waiting
                     .wait_for_work(bell.as_raw_fd(), engine, None)
@@ -438,7 +430,7 @@ mod tests {
         let mut engine = engine(ports);
         let (bell, _ringer) = UnixStream::pair().unwrap();
         far[2].write_all(b"x").unwrap();
-        let mut waiting = EngineWait::new();
+        let mut waiting = WorkerWait::new();
         assert!(
             waiting
                 .wait_for_work(bell.as_raw_fd(), &engine, None)
@@ -456,9 +448,9 @@ mod tests {
     fn the_time_ends_a_wait_in_which_nothing_comes() {
         let routes = Routes::default();
         let table = Arc::new(RoutingTable::compile(&routes, 0).unwrap());
-        let engine = PollEngine::from(engine::Engine::new(Vec::new(), table, &routes).unwrap());
+        let engine = Engine::new(Vec::new(), table, &routes).unwrap();
         let (bell, mut ringer) = UnixStream::pair().unwrap();
-        let mut waiting = EngineWait::new();
+        let mut waiting = WorkerWait::new();
         let moment = Duration::from_millis(1);
         let mut wait = || {
             waiting
