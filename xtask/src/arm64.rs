@@ -3,7 +3,7 @@
 
 use crate::command::{command, on_path, output, show};
 use crate::libtest;
-use crate::package::{self, Architecture};
+use crate::package::{self, Architecture, PackageProfile};
 use crate::report::TestTally;
 use crate::setup::has_target;
 use crate::workspace::{TestBinary, Workspace};
@@ -61,34 +61,25 @@ const STRIPPER: &str = "rust-objcopy";
 /// The program that runs programs for 64-bit ARM on this machine.
 pub(crate) const RUNNER: &str = "qemu-aarch64-static";
 
-/// Packages that use no operating system, or only its files.
-const PURE: [&str; 11] = [
+/// Packages that use no operating system, or only its files, and that place the fields of frames,
+/// packets and registers in memory.
+const PLACING: [&str; 4] = [
     "cangate-frame",
-    "cangate-config",
-    "cangate-route",
     "cangate-engine",
-    "cangate-bus",
-    "cangate-analysis",
     "cangate-controller",
-    "cangate-logs",
-    "cangate-signals",
-    "cangate-e2e",
     "cangate-net",
 ];
 
-/// Tests that only `--long` runs under emulation, by parts of their names: each takes 5 to 60 s for
-/// random sets of messages or routes, or for all pairs of large numbers, whose arithmetic is the
-/// same on any 64-bit processor.
-pub(crate) const SPARED: [&str; 9] = [
-    "offsets::no_frame_is_above_its_bound",
-    "offsets::all_phases_of_two_nodes_reach_their_bounds",
-    "queues::no_frame_of_a_queue_is_above_its_bound",
-    "queues::more_buffers_than_there_are_are_found_out",
-    "gateways::no_frame_that_was_passed_on_is_above_its_bound",
-    "cangw::a_rule_does_what_the_kernel_does",
-    "no_frame_reaches_what_is_called_unreachable_and_no_doubling_is_missed",
-    "matching::a_table_decides_as_a_loop_over_all_routes_does",
-    "each_copy_with_large_numbers_has_a_result_or_is_refused",
+/// Other packages that use no operating system, or only its files. Only `--long` runs their tests
+/// under emulation: they compute, with the same result on any 64-bit little-endian processor.
+pub(crate) const COMPUTING: [&str; 7] = [
+    "cangate-config",
+    "cangate-route",
+    "cangate-bus",
+    "cangate-analysis",
+    "cangate-logs",
+    "cangate-signals",
+    "cangate-e2e",
 ];
 
 /// The time limit of the tests of the command line, which take about a minute. In one of some
@@ -104,7 +95,11 @@ pub(crate) fn run(workspace: &Workspace, binaries: &[TestBinary], long: bool) ->
     let mut tally = TestTally::default();
     tally.add(check(workspace, long)?);
     tally.add(pure_tests(workspace, binaries, long)?);
-    tally.add(package::run(workspace, Architecture::Arm64)?);
+    tally.add(package::run(
+        workspace,
+        Architecture::Arm64,
+        PackageProfile::Release,
+    )?);
     tally.add(command_line(workspace, binaries)?);
     Ok(tally)
 }
@@ -154,7 +149,8 @@ fn check(workspace: &Workspace, long: bool) -> Result<TestTally> {
     Ok(tally)
 }
 
-/// Runs the tests of packages without an operating system, as programs for 64-bit ARM.
+/// Runs the tests of packages without an operating system, as programs for 64-bit ARM: of all of
+/// them if `long`, otherwise of those that place fields in memory.
 fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Result<TestTally> {
     if !on_path(RUNNER) {
         return Ok(TestTally::skipped(format!(
@@ -170,42 +166,29 @@ fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Res
     test.env(variable("RUNNER"), RUNNER);
     // Optimized: unoptimized programs take ten times as long under emulation.
     test.args(["--release", "--no-fail-fast", "--target", TARGET]);
-    for package in PURE {
+    let more = if long { &COMPUTING[..] } else { &[] };
+    let packages: BTreeSet<&str> = PLACING.iter().chain(more).copied().collect();
+    for package in &packages {
         test.args(["-p", package]);
     }
     // The program has no test among these. With it, all crates have the features that it enables,
     // so that its package needs no second build of them.
     test.args(["-p", "cangate"]);
-    let pure = binaries
+    let emulated = binaries
         .iter()
-        .filter(|binary| PURE.contains(&binary.package.as_str()));
-    let selectors: BTreeSet<_> = pure.map(|binary| &binary.selector).collect();
+        .filter(|binary| packages.contains(binary.package.as_str()));
+    let selectors: BTreeSet<_> = emulated.map(|binary| &binary.selector).collect();
     for selector in selectors {
         test.args(selector);
     }
     test.args(["--", "--show-output"]);
-    if !long {
-        let mut names = Vec::new();
-        for binary in binaries {
-            if PURE.contains(&binary.package.as_str()) {
-                names.extend(binary.tests()?);
-            }
-        }
-        for part in SPARED {
-            if !names.iter().any(|name| name.contains(part)) {
-                bail!("{part}, which is left to `--long`, is not the name of a test");
-            }
-            println!("without {part}, which `--long` runs");
-            test.args(["--skip", part]);
-        }
-    }
     Ok(libtest::run(&mut test, &workspace.log("arm64"))?.tally)
 }
 
 /// Runs the tests of the command line, which are programs of this machine, on a program for 64-bit
 /// ARM.
 fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<TestTally> {
-    let program = program(workspace);
+    let program = program(workspace, PackageProfile::Release);
     let why = if on_path(RUNNER) {
         // Without the target, there is no program.
         (!program.is_file()).then(|| format!("{} is missing", program.display()))
@@ -244,10 +227,11 @@ fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<TestTa
 }
 
 /// Builds the static program of the package.
-pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn build(workspace: &Workspace, profile: PackageProfile) -> Result<PathBuf> {
     let mut build = cargo(workspace, "build");
     build.args([
-        "--release",
+        "--profile",
+        profile.name(),
         "-p",
         "cangate",
         "--bin",
@@ -258,7 +242,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     if !show(&mut build)? {
         bail!("cangate does not build for {TARGET}");
     }
-    let program = program(workspace);
+    let program = program(workspace, profile);
     strip(workspace, &program)?;
     Ok(program)
 }
@@ -284,8 +268,10 @@ fn strip(workspace: &Workspace, program: &Path) -> Result<()> {
     Ok(())
 }
 
-fn program(workspace: &Workspace) -> PathBuf {
-    workspace.target.join(TARGET).join("release/cangate")
+/// Returns the path of the program that [`build`] builds.
+fn program(workspace: &Workspace, profile: PackageProfile) -> PathBuf {
+    let folder = workspace.target.join(TARGET).join(profile.name());
+    folder.join("cangate")
 }
 
 /// Writes a program that runs another one by [`RUNNER`]: the kernel of this machine may not be able

@@ -27,7 +27,7 @@ mod without_os;
 mod workspace;
 
 use clap::{Parser, Subcommand};
-use package::Architecture;
+use package::{Architecture, PackageProfile};
 use report::StepReport;
 use std::process::ExitCode;
 use workspace::Workspace;
@@ -138,7 +138,8 @@ fn run(task: XtaskCommand) -> anyhow::Result<bool> {
             return checks::bench(&workspace, name.as_deref(), &rest);
         }
         XtaskCommand::Package { arch } => report.step("package", || {
-            package::run(&workspace, arch.unwrap_or(Architecture::host()))
+            let architecture = arch.unwrap_or(Architecture::host());
+            package::run(&workspace, architecture, PackageProfile::Dist)
         }),
         XtaskCommand::Size => report.step("size", || size::run(&workspace)),
         XtaskCommand::Keys => report.step("keys", || keys::make(&workspace)),

@@ -22,10 +22,29 @@ use std::path::{Path, PathBuf};
 /// The options for linking the program statically: it needs nothing of the system except the
 /// kernel, so that one package works on every distribution. Only the program is compiled with them,
 /// so that an ordinary build can use everything else. See docs/decisions/0026-service.md.
-const STATIC: &str = "--release -p cangate --bin cangate -- -C target-feature=+crt-static";
+const STATIC: &str = "-p cangate --bin cangate -- -C target-feature=+crt-static";
 /// The same for the laboratory, which exists for 64-bit PCs only.
-const STATIC_LAB: &str =
-    "--release -p cangate-lab --bin cangate-lab -- -C target-feature=+crt-static";
+const STATIC_LAB: &str = "-p cangate-lab --bin cangate-lab -- -C target-feature=+crt-static";
+
+/// The profile of Cargo.toml that the program of a gateway's package is built with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PackageProfile {
+    /// For size, all crates together: for users.
+    Dist,
+    /// The program that other steps have built: packaging is tested, and no second build is
+    /// needed.
+    Release,
+}
+
+impl PackageProfile {
+    /// Returns the name in Cargo.toml, which is also that of cargo's folder.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Dist => "dist",
+            Self::Release => "release",
+        }
+    }
+}
 
 /// The gateway's package, and its program.
 const GATEWAY: &str = "cangate";
@@ -73,16 +92,24 @@ const NOT_DEBIAN_S: &str = "initial-upload-closes-no-bugs,statically-linked-bina
                             debian-changelog-file-missing";
 
 /// Builds the packages for a processor, or reports the missing tools.
-pub(crate) fn run(workspace: &Workspace, architecture: Architecture) -> Result<TestTally> {
+pub(crate) fn run(
+    workspace: &Workspace,
+    architecture: Architecture,
+    profile: PackageProfile,
+) -> Result<TestTally> {
     match architecture {
         Architecture::Amd64 => {
-            let gateway = amd64(workspace, GATEWAY, STATIC)?;
+            let gateway = amd64(workspace, GATEWAY, STATIC, profile)?;
             let mut tally = one(workspace, architecture, GATEWAY, gateway)?;
-            let laboratory = amd64(workspace, LABORATORY, STATIC_LAB)?;
+            // Its size matters little beside the kernels and the packages that it fetches.
+            let laboratory = amd64(workspace, LABORATORY, STATIC_LAB, PackageProfile::Release)?;
             tally.add(one(workspace, architecture, LABORATORY, laboratory)?);
             Ok(tally)
         }
-        Architecture::Arm64 => one(workspace, architecture, GATEWAY, arm64(workspace)?),
+        Architecture::Arm64 => {
+            let gateway = arm64(workspace, profile)?;
+            one(workspace, architecture, GATEWAY, gateway)
+        }
     }
 }
 
@@ -110,7 +137,7 @@ fn one(
         return Ok(tally);
     }
     generate(workspace, name, &programs)?;
-    let package = package(workspace, name, architecture)?;
+    let package = package(workspace, name, architecture, programs.profile)?;
     println!("{}", package.display());
     tally.add(lintian(&package)?);
     Ok(tally)
@@ -120,6 +147,8 @@ fn one(
 struct PackagePrograms {
     /// A program that runs on this machine: it writes the man pages and the completions.
     here: PathBuf,
+    /// The profile of the packaged program.
+    profile: PackageProfile,
     /// Whether the package contains this same program, which tests then find in the package's
     /// folder.
     packaged: bool,
@@ -131,6 +160,7 @@ fn amd64(
     workspace: &Workspace,
     name: &str,
     options: &str,
+    profile: PackageProfile,
 ) -> Result<Result<PackagePrograms, String>> {
     if !cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
         return Ok(Err(
@@ -140,28 +170,34 @@ fn amd64(
         ));
     }
     let mut build = workspace.cargo("rustc");
+    build.args(["--profile", profile.name()]);
     if !show(build.args(options.split_whitespace()))? {
         bail!("{name} does not build, linked statically");
     }
     Ok(Ok(PackagePrograms {
-        here: workspace.target.join("release").join(name),
+        here: workspace.target.join(profile.name()).join(name),
+        profile,
         packaged: true,
     }))
 }
 
 /// Returns the program for 64-bit ARM, and this machine's, which has the same command line; or the
 /// reason why there is none.
-fn arm64(workspace: &Workspace) -> Result<Result<PackagePrograms, String>> {
+fn arm64(
+    workspace: &Workspace,
+    profile: PackageProfile,
+) -> Result<Result<PackagePrograms, String>> {
     if let Some(why) = arm64::missing(arm64::TARGET) {
         return Ok(Err(why));
     }
-    arm64::build(workspace)?;
+    arm64::build(workspace, profile)?;
     let mut build = workspace.cargo("build");
     if !show(build.args(["--release", "-p", "cangate"]))? {
         bail!("cangate does not build");
     }
     Ok(Ok(PackagePrograms {
         here: workspace.target.join("release/cangate"),
+        profile,
         packaged: false,
     }))
 }
@@ -204,7 +240,12 @@ fn generate(workspace: &Workspace, name: &str, programs: &PackagePrograms) -> Re
 }
 
 /// Makes the package.
-fn package(workspace: &Workspace, name: &str, architecture: Architecture) -> Result<PathBuf> {
+fn package(
+    workspace: &Workspace,
+    name: &str,
+    architecture: Architecture,
+    profile: PackageProfile,
+) -> Result<PathBuf> {
     let folder = workspace.root.join("target/package");
     let packages = || -> Result<Vec<PathBuf>> {
         let entries = fs::read_dir(&folder)?.flatten();
@@ -222,7 +263,9 @@ fn package(workspace: &Workspace, name: &str, architecture: Architecture) -> Res
         fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
     }
     let mut deb = workspace.cargo("deb");
-    deb.args(["--no-build", "-p", name, "--output"]);
+    // It reads `target/release` in the list of assets as the folder of this profile.
+    deb.args(["--no-build", "--profile", profile.name()]);
+    deb.args(["-p", name, "--output"]);
     // A path that ends with a slash is a folder.
     deb.arg(folder.join(""));
     if architecture == Architecture::Arm64 {
@@ -273,8 +316,13 @@ mod tests {
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect();
         let has = |line: String| assert!(words.contains(&line), "no {line:?} in\n{text}");
-        has(format!("RUN cargo rustc --locked {STATIC}"));
-        has("COPY --from=build /src/target/release/cangate /usr/bin/cangate".to_owned());
+        let profile = PackageProfile::Dist.name();
+        has(format!(
+            "RUN cargo rustc --locked --profile {profile} {STATIC}"
+        ));
+        has(format!(
+            "COPY --from=build /src/target/{profile}/cangate /usr/bin/cangate"
+        ));
         let stages: Vec<&String> = words
             .iter()
             .filter(|line| line.starts_with("FROM "))

@@ -107,10 +107,7 @@ fn build(workspace: &Workspace, variant: &BuildVariant) -> Result<PathBuf> {
         .args(variant.features)
         .arg("--target-dir")
         .arg(&target);
-    // cargo does not apply the profile's `strip` to this package: the profile `release`, which it
-    // inherits, has settings for it.
     build.args(["--", "-C", "target-feature=+crt-static"]);
-    build.args(["-C", "strip=symbols"]);
     if !show(&mut build)? {
         bail!("cangate does not build with {}", variant.name);
     }

@@ -200,11 +200,11 @@ impl LeftTests {
                 String::new()
             };
             words.push(format!(
-                "left for `cargo xtask test --all --long`: {tests}the steps {}; about {} more, and {} tests and \
-                 four targets in arm64 and a real-time kernel in guests",
+                "left for `cargo xtask test --all --long`: {tests}the steps {}; about {} more, and {} packages \
+                 and four targets in arm64 and a real-time kernel in guests",
                 names(&steps),
                 time(&steps),
-                arm64::SPARED.len()
+                arm64::COMPUTING.len()
             ));
         }
         words
@@ -237,7 +237,11 @@ pub(crate) fn run(
                 let run = debug_tests(workspace, built.binaries(workspace)?)?;
                 Ok(built.hand_over(run, options))
             }
-            "package" => package::run(workspace, package::Architecture::host()),
+            "package" => package::run(
+                workspace,
+                package::Architecture::host(),
+                package::PackageProfile::Release,
+            ),
             "arm64" => arm64::run(
                 workspace,
                 built.borrow_mut().binaries(workspace)?,
