@@ -95,8 +95,8 @@ fn csv(link: &LinkPlan, records: &[LinkRecord], names: &[&str]) -> String {
     text
 }
 
-/// Returns a capture file of the packets that the switch has forwarded, with ns: the format of libpcap
-/// (draft-ietf-opsawg-pcap).
+/// Returns a capture file of the packets that the switch has forwarded, with ns: the format of
+/// libpcap (draft-ietf-opsawg-pcap).
 fn pcap(records: &[LinkRecord]) -> Vec<u8> {
     const MAGIC_NS: u32 = 0xa1b2_3c4d;
     const LINKTYPE_ETHERNET: u32 = 1;
