@@ -3,7 +3,7 @@
 #
 #   CANGATE  the program cangate, with cangate-lab beside it
 #   TUNNEL   ieee1722, ieee1722-delay, ieee1722-ethernet, cannelloni-udp, cannelloni-tcp, socketcand, slcan, multicast:
-#            the files TUNNEL-a.toml and TUNNEL-b.toml here; or peer-udp, peer-tcp: PROGRAM is cannelloni itself
+#            all that have files TUNNEL-a.toml and TUNNEL-b.toml here; or peer-udp, peer-tcp: PROGRAM is cannelloni itself
 #   NETWORK  quiet, jitter (4 ± 3 ms), loss (5 %), burst (300 frames without a gap), rate:R (4000 short
 #            frames, after each 1/R s; gateways with a slow processor)
 #
@@ -11,8 +11,9 @@
 set -eu
 cangate=$1 tunnel=$2 network=$3 program=${4:-}
 here=$(cd "$(dirname "$0")" && pwd)
-plan=$(mktemp "$here/plan-XXXXXX.toml")
-trap 'rm -f "$plan"' EXIT
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+plan=$folder/plan.toml
 
 options() {
 	sed "/^kind = \"ethernet\"/a $1" "$plan" >"$plan.new" && mv "$plan.new" "$plan"
@@ -25,7 +26,7 @@ commands() {
 # Both gateways have all files, so that all runs share the saved guest of the gateways.
 files=
 for file in "$here"/*-[ab].toml; do
-	files="$files\"${file##*/}\" = \"${file##*/}\", "
+	files="$files\"${file##*/}\" = \"$file\", "
 done
 [ -z "$program" ] || files="$files\"cannelloni\" = \"$(realpath "$program")\", "
 sed "s|ieee1722-\([ab]\).toml; wait|$tunnel-\1.toml; wait|; s|^files = .*|files = { ${files%, } }|" \
