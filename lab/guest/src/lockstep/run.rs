@@ -85,7 +85,7 @@ fn console_of(console: &str) -> String {
 #[derive(Debug)]
 pub struct LockstepFailure {
     /// The reason.
-    pub error: LockstepError,
+    pub error: Box<LockstepError>,
     /// What happened on each link until then, in the plan's order; nothing if no machine ran. The
     /// last records of a machine that was ended from outside may be missing.
     pub links: Vec<Vec<LinkRecord>>,
@@ -106,7 +106,7 @@ impl std::error::Error for LockstepFailure {
 impl<E: Into<LockstepError>> From<E> for LockstepFailure {
     fn from(error: E) -> Self {
         Self {
-            error: error.into(),
+            error: Box::new(error.into()),
             links: Vec::new(),
         }
     }
@@ -195,7 +195,7 @@ impl Lab {
             })
         });
         done.map_err(|error| LockstepFailure {
-            error,
+            error: Box::new(error),
             links: links_so_far(plan, &machines),
         })
     }

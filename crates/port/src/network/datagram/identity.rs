@@ -58,10 +58,7 @@ mod tests {
             first,
             machine(&["00:00:00:00:00:00\n", "02:00:00:00:01:02\n"])
         );
-        assert_eq!(
-            hardware_addresses(Path::new("/nowhere")),
-            [String::new(); 0]
-        );
+        assert!(hardware_addresses(Path::new("/nowhere")).is_empty());
     }
 
     #[test]

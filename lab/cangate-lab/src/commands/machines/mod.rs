@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Machines, color: bool) -> Result<(), Failure> {
         };
         logs::write(&plan, links, folder)?;
     }
-    let outcome = outcome.map_err(|failed| failure(failed.error))?;
+    let outcome = outcome.map_err(|failed| failure(*failed.error))?;
     summary::print(&plan, &outcome)?;
     for (passage, name) in passages.iter().zip(&args.matches) {
         summary::print_passage(name, &passage.report(&plan, &outcome.links))?;
