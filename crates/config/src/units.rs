@@ -60,16 +60,27 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
 /// # Errors
 /// [`UnitError`] where it is not such a number.
 pub fn bitrate(text: &str) -> Result<u32, UnitError> {
-    let text = text.trim();
-    let number = text.trim_end_matches("bit/s").trim_end();
+    u32::try_from(line_rate(text)?).map_err(|_| bad_rate(text))
+}
+
+/// Parses bits per second of a line that may be faster than any CAN bus: as [`bitrate`], and `1G`.
+///
+/// # Errors
+/// [`UnitError`] where it is not such a number.
+pub(crate) fn line_rate(text: &str) -> Result<u64, UnitError> {
+    let number = text.trim().trim_end_matches("bit/s").trim_end();
     let (number, factor) = match number.as_bytes().last() {
         Some(b'k' | b'K') => (&number[..number.len() - 1], 1_000),
         Some(b'M') => (&number[..number.len() - 1], 1_000_000),
+        Some(b'G') => (&number[..number.len() - 1], 1_000_000_000),
         _ => (number, 1),
     };
-    scaled(number.trim_end(), factor)
-        .and_then(|n| u32::try_from(n).ok())
-        .ok_or_else(|| error(format!("`{text}` is not a valid bit rate"), BITRATE))
+    scaled(number.trim_end(), factor).ok_or_else(|| bad_rate(text))
+}
+
+fn bad_rate(text: &str) -> UnitError {
+    let text = text.trim();
+    error(format!("`{text}` is not a valid bit rate"), BITRATE)
 }
 
 /// Parses bytes: `65536`, `64k`, `100M`, `2G` (powers of 1000, also as `100MB`), `1MiB` (powers of
@@ -185,6 +196,10 @@ mod tests {
         assert_eq!(bitrate("2M"), Ok(2_000_000));
         assert_eq!(bitrate("1 Mbit/s"), Ok(1_000_000));
         assert_eq!(bitrate("83333"), Ok(83_333));
+        assert_eq!(line_rate("2.5G"), Ok(2_500_000_000));
+        assert_eq!(line_rate("10 Gbit/s"), Ok(10_000_000_000));
+        assert_eq!(line_rate("500k"), Ok(500_000));
+        assert!(bitrate("10G").is_err());
         for bad in [
             "", "k", "-1", "500m", "1.2345k", "5000M", "1e3", "1.", ".5k",
         ] {

@@ -311,6 +311,21 @@ impl<'t> TomlValue<'t> {
         }
     }
 
+    /// Returns bits per second of a line, from an integer or a string such as "1G".
+    pub fn line_rate(&self, found: &mut Diagnostics) -> Option<SpannedValue<u64>> {
+        match self.inner {
+            DeValue::Integer(_) => {
+                let rate = self.integer(0..=i64::MAX, found)?;
+                Some(rate.map(i64::unsigned_abs))
+            }
+            DeValue::String(text) => self.unit(units::line_rate(text), found),
+            _ => {
+                self.expected("a bit rate such as \"1G\"", found);
+                None
+            }
+        }
+    }
+
     /// Returns a number of bytes, from an integer or a string such as "100M".
     pub fn size(&self, found: &mut Diagnostics) -> Option<SpannedValue<u64>> {
         match self.inner {

@@ -2,7 +2,7 @@
 //!
 //! * [`Experiment`]: all settings, each with one file of [`choices`]; [`settings`] names them;
 //!   [`matrix`] multiplies them. [`lockstep`] reads the plan of several machines in one virtual
-//!   time.
+//!   time; [`passage`] matches the frames of two of its buses.
 //! * On the host: [`trial`] runs one experiment, [`schedule`] many of them, [`store`] stores their
 //!   results, [`rate`] searches for the highest rate without loss, [`figures`] summarizes.
 //! * In the guest: [`ExperimentAgent`] starts the gateway under test and the load, calls the tester
@@ -33,6 +33,7 @@ pub mod measure;
 mod measurement;
 mod name;
 pub mod nested;
+pub mod passage;
 mod plan;
 mod preparation;
 pub mod rate;

@@ -26,7 +26,7 @@ const CAN_QUEUE: i64 = 1000;
 /// The number of bytes that may wait for an Ethernet line: that of small switches for a port.
 const ETHERNET_QUEUE: u64 = 512 << 10;
 /// The bit rate of Ethernet lines, bit/s.
-const ETHERNET_RATE: u32 = 100_000_000;
+const ETHERNET_RATE: u64 = 100_000_000;
 /// The latency of a switch: store and forward with a little processing.
 const ETHERNET_LATENCY: Duration = Duration::from_micros(20);
 /// The longest names of a machine (RFC 1035) and of an interface (Linux's IFNAMSIZ).
@@ -368,7 +368,7 @@ fn can(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> CanLink {
 }
 
 fn ethernet(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> EthernetLink {
-    let rate = table.bitrate("rate", found);
+    let rate = table.get("rate").and_then(|value| value.line_rate(found));
     let latency = duration(table, "latency", found).unwrap_or(ETHERNET_LATENCY);
     let jitter = duration(table, "jitter", found).unwrap_or_default();
     let loss = table.get("loss").and_then(|value| part(&value, found));
@@ -382,7 +382,7 @@ fn ethernet(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> EthernetLink 
         queue
     });
     EthernetLink {
-        rate: u64::from(rate.map_or(ETHERNET_RATE, |rate| rate.value)),
+        rate: rate.map_or(ETHERNET_RATE, |rate| rate.value),
         latency,
         jitter,
         loss: loss.unwrap_or(0),
@@ -440,6 +440,7 @@ mod tests {
             kind = "ethernet"
             machines = ["a", "z"]
             latency = "50us"
+            rate = "10G"
             loss = 0.25
             "#,
         );
@@ -458,7 +459,7 @@ mod tests {
         let LinkKind::Ethernet(office) = &all.links[1].kind else {
             panic!("not Ethernet");
         };
-        assert_eq!((office.loss, office.rate), (250_000, 100_000_000));
+        assert_eq!((office.loss, office.rate), (250_000, 10_000_000_000));
     }
 
     #[test]
@@ -530,6 +531,10 @@ mod tests {
                 "2000000 bit/s is not",
             ),
             ("[links.l]\nkind = \"can\"\nloss = 0.1\n", "loss"),
+            (
+                "[links.l]\nkind = \"ethernet\"\nrate = \"200G\"\n",
+                "200000000000 bit/s is not",
+            ),
             (
                 "[links.l]\nkind = \"ethernet\"\nloss = 2\n",
                 "a number from 0 to 1",

@@ -78,6 +78,8 @@ struct net_client_info {
 };
 extern void *qemu_new_net_client(struct net_client_info *info, void *peer, const char *model, const char *name);
 extern void *net_hub_add_port(int hub, const char *name, void *peer);
+/* Whether a card on the hub would take a packet now; it keeps no packet that it does not. */
+extern int qemu_can_send_packet(void *client);
 extern long qemu_send_packet(void *client, const uint8_t *bytes, int size);
 
 /* include/net/can_emu.h */

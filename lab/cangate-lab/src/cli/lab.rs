@@ -196,6 +196,8 @@ Examples:
       cangate lab machines examples/machines/two.toml
   Three machines on a CAN bus; its log, and who asked for each frame and when
       cangate lab machines examples/machines/bus.toml --log logs
+  A tunnel between two gateways, and what it costs each frame
+      cangate lab machines examples/machines/tunnel.toml --match left:right
 
 The exit status is that of the first machine, in the order of the plan, whose command does not end with 0.
 docs/lockstep.md describes plans, and what is exact.")]
@@ -209,6 +211,15 @@ pub(crate) struct Machines {
     /// LINK.csv), and the output of each machine (MACHINE.out, MACHINE.err).
     #[arg(long, value_name = "DIR")]
     pub(crate) log: Option<PathBuf>,
+    /// Match the frames of two CAN links: which frames of nodes on FROM a gateway sent on TO, how
+    /// late, and with which gaps.
+    ///
+    /// A machine on several links is a gateway, one on a single link is a node. Can be given
+    /// several times.
+    ///
+    /// Example: --match left:right
+    #[arg(long = "match", value_name = "FROM:TO")]
+    pub(crate) matches: Vec<String>,
     /// Stop the machines after this many seconds of real time.
     #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
     pub(crate) timeout: u64,

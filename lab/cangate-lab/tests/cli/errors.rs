@@ -80,6 +80,7 @@ const WRONG: &[(&str, i32)] = &[
     ("lab run DIR/broken.toml", 2),
     ("lab list DIR/missing.toml", 2),
     ("lab machines DIR/missing.toml", 2),
+    ("lab machines DIR/machines.toml --match a", 2),
     ("lab reproduce --claims G99", 2),
     ("lab reproduce --jobs 0", 2),
     ("lab completions nonsense", 2),
@@ -87,10 +88,11 @@ const WRONG: &[(&str, i32)] = &[
 ];
 
 fn write_files(folder: &Path) {
-    let files: [(&str, &[u8]); 6] = [
+    let files: [(&str, &[u8]); 7] = [
         ("overload.toml", b"[buses.a]\nbitrate = '10k'\n[[messages]]\nid = '100'\nperiod = '1ms'\nlen = 8\n"),
         ("broken.toml", b"[port.a]\nkind = 'bus'\n"),
         ("binary.toml", b"[ports.\xFF]\n"),
+        ("machines.toml", b"[machines.a]\ncommand = 'x'\n[machines.b]\ncommand = 'x'\n[links.a]\nkind = 'can'\n"),
         ("file", b""),
         ("no_interface.toml", b"[ports.no0]\nkind = 'socketcan'\n[ports.no1]\nkind = 'socketcan'\n[[routes]]\nfrom = 'no0'\nto = 'no1'\n"),
         ("logs.toml", b"[ports.a]\nkind = 'bus'\n[ports.b]\nkind = 'bus'\n[[routes]]\nfrom = 'a'\nto = 'b'\n"),

@@ -245,4 +245,8 @@ fn a_plan_that_cannot_run_in_step_is_refused_before_anything_runs() {
     );
     let text = with(&format!("{two}[links.body]\nkind = \"cna\"\n"));
     assert!(text.contains("did you mean `can`?"), "{text}");
+    std::fs::write(&path, format!("{two}[links.body]\nkind = \"can\"\n")).unwrap();
+    let plan = path.to_str().unwrap();
+    let text = refused(&["lab", "machines", plan, "--match", "body:head"], 2);
+    assert!(text.contains("no link `head` in the plan"), "{text}");
 }

@@ -426,7 +426,11 @@ fn losses_and_jitter_have_a_seed() {
         };
         let (asked, lost) = (number(" packets from cards"), number(" lost;"));
         assert_eq!(asked, number(" forwarded") + lost, "{sums}");
-        assert_eq!(rows, number(" forwarded"), "{sums}");
+        // Each packet has a row, forwarded or lost.
+        assert_eq!(rows, asked, "{sums}");
+        let of = |fate: &str| run.log("lan.csv").matches(fate).count();
+        assert_eq!(of(",lost,"), lost, "{sums}");
+        assert_eq!(of(",sent,"), number(" forwarded"), "{sums}");
         // 20 % of 180 packets, more or less.
         assert!((15..60).contains(&lost), "{sums}");
     }
@@ -459,6 +463,8 @@ fn a_machine_that_dies_ends_the_run_at_once() {
     let err = dead.err();
     assert!(err.contains("error: machine server"), "{err}");
     assert!(err.contains("QEMU failed (signal: 9 (SIGKILL))"), "{err}");
+    // What was on the link until then is in the log.
+    assert!(dead.log("lan.csv").lines().count() > 1);
 }
 
 #[test]
@@ -476,4 +482,5 @@ fn a_machine_without_an_end_is_named() {
         err.contains("machine client has not ended after 3 s of virtual time"),
         "{err}"
     );
+    assert!(late.log("lan.csv").lines().count() > 100);
 }

@@ -8,9 +8,10 @@
  *      line;
  *   4. reaches the card with its last bit.
  *
- * The sender computes 1 and 2. The packets of all senders, in the order of the times at which they
- * are forwarded, are the same in each machine, which computes 3 for its own port. The switch learns
- * addresses as bridges do (IEEE 802.1Q §8.7), without ageing.
+ * The sender computes 1 and 2, and which packets are lost. The packets of all senders, in the order
+ * of the times at which they are forwarded, are the same in each machine, which computes 3 for all
+ * ports, so that the records are the same, too. The switch learns addresses as bridges do (IEEE
+ * 802.1Q §8.7), without ageing.
  */
 #include "../qemu.h"
 #include "arrivals.h"
@@ -49,7 +50,7 @@ struct waiting {
 static struct port {
 	void *client;
 	int64_t in_free;	/* the sender's line */
-	int64_t out_free;	/* the receiver's line */
+	int64_t out_free[MACHINES];	/* the receivers' lines */
 	struct waiting *first;	/* packets that the switch does not forward yet, in its order */
 	unsigned int known;
 	struct {
@@ -98,24 +99,23 @@ static void send(const struct link *link, const uint8_t *bytes, size_t size)
 	struct message *message;
 
 	counts->sent++;
-	if (size < HEADER || size > LONGEST || is_full(link, begin - now)) {
-		counts->lost++;
-		return;
-	}
 	message = links_message(link, now);
-	message->length = size;
-	message->ready = begin + packet_time(link, size);
-	port->in_free = message->ready + line_time(link, GAP);
-	message->ready += link->latency;
-	if (link->jitter)
-		message->ready += random_number(link, message, 0) % (link->jitter + 1);
-	if (random_number(link, message, 1) % MILLION < link->loss) {
-		/* The number is used up, so that the next packet has another one. */
-		message->length = 0;
-		counts->lost++;
-	}
+	message->length = size < LONGEST ? size : LONGEST;
 	memcpy(message->bytes, bytes, message->length);
-	links_send(message->length ? message->ready + packet_time(link, size) : NEVER);
+	if (size < HEADER || size > LONGEST || is_full(link, begin - now)) {
+		message->is_lost = true;
+		/* Its place among the records; nothing that is sent later has an earlier one. */
+		message->ready = now + packet_time(link, 0) + link->latency;
+	} else {
+		message->ready = begin + packet_time(link, size);
+		port->in_free = message->ready + line_time(link, GAP);
+		message->ready += link->latency;
+		if (link->jitter)
+			message->ready += random_number(link, message, 0) % (link->jitter + 1);
+		message->is_lost = random_number(link, message, 1) % MILLION < link->loss;
+	}
+	counts->lost += message->is_lost;
+	links_send(message->is_lost ? NEVER : message->ready + packet_time(link, size));
 }
 
 /* The guest's card sends: at the instruction that tells it to. */
@@ -152,8 +152,6 @@ void ethernet_take(const struct link *link, const struct message *message)
 {
 	struct waiting **place = &ports[link->number].first, *waiting;
 
-	if (!message->length)
-		return;
 	waiting = malloc(sizeof(*waiting));
 	if (!waiting)
 		fail("no memory for a packet");
@@ -199,24 +197,39 @@ static void learn(struct port *port, const uint8_t *address, unsigned int machin
 	port->addresses[i].machine = machine;
 }
 
+/* The packet leaves by the port of a machine. */
+static void leave(const struct link *link, unsigned int machine, const struct message *message)
+{
+	struct port *port = &ports[link->number];
+	int64_t end = later(message->ready, port->out_free[machine]);
+
+	if (is_full(link, end - message->ready)) {
+		add_record(link, RECORD_CROWDED, machine, message->sent, message->ready, message->bytes,
+			   message->length);
+		return;
+	}
+	end += packet_time(link, message->length);
+	port->out_free[machine] = end + line_time(link, GAP);
+	if (machine == settings.machine)
+		add_arrival(link, end, message->bytes, message->length);
+}
+
 static void forward(const struct link *link, const struct message *message)
 {
 	struct port *port = &ports[link->number];
-	unsigned int to = place_of(port, message->bytes);
-	int64_t begin;
+	unsigned int to, i;
 
-	learn(port, message->bytes + ADDRESS, message->machine);
-	add_record(link, RECORD_SENT, message->machine, message->sent, message->ready, message->bytes, message->length);
-	if (!link->place || message->machine == settings.machine || (to != MACHINES && to != settings.machine))
-		return;
-	begin = later(message->ready, port->out_free);
-	if (is_full(link, begin - message->ready)) {
-		links_counts(link->number)->lost++;
+	if (message->is_lost) {
+		add_record(link, RECORD_LOST, message->machine, message->sent, message->ready, message->bytes,
+			   message->length);
 		return;
 	}
-	begin += packet_time(link, message->length);
-	port->out_free = begin + line_time(link, GAP);
-	add_arrival(link, begin, message->bytes, message->length);
+	to = place_of(port, message->bytes);
+	learn(port, message->bytes + ADDRESS, message->machine);
+	add_record(link, RECORD_SENT, message->machine, message->sent, message->ready, message->bytes, message->length);
+	for (i = 0; i < settings.machines; i++)
+		if (is_member(link, i) && i != message->machine && (to == MACHINES || to == i))
+			leave(link, i, message);
 }
 
 void ethernet_run(const struct link *link, int64_t quiet)
@@ -243,6 +256,17 @@ int64_t ethernet_waiting(const struct link *link)
 
 void ethernet_deliver(const struct link *link, const uint8_t *bytes, uint16_t length)
 {
-	links_counts(link->number)->received++;
-	qemu_send_packet(ports[link->number].client, bytes, length);
+	struct counts *counts = links_counts(link->number);
+	void *client = ports[link->number].client;
+
+	/*
+	 * Else QEMU would keep the packet and hand it over later. Its e1000 takes none in the
+	 * second after its driver has written the receive control, as for a new multicast group.
+	 */
+	if (!qemu_can_send_packet(client)) {
+		counts->refused++;
+		return;
+	}
+	counts->received++;
+	qemu_send_packet(client, bytes, length);
 }

@@ -16,7 +16,7 @@ struct counts {
 	uint64_t sent;
 	uint64_t lost;
 	uint64_t received;
-	uint64_t refused;	/* reached the card, which was not ready */
+	uint64_t refused;	/* reached the card, which did not take it */
 };
 
 /* Connects this machine's cards. */

@@ -72,6 +72,7 @@ static bool hold(int64_t now)
 	arrive_at(meeting);
 	quiet = settings.is_skipping ? hear_all() : (hear_all(), now);
 	links_run(now, &quiet, &next);
+	flush_records();
 	due = earlier(later(quiet, now) + settings.interval, next);
 	if (due < now + settings.interval)
 		fail("the next meeting would be before an interval is over: at %lld ns", (long long)due);

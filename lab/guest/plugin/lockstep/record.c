@@ -49,12 +49,24 @@ void open_records(void)
 		files[i].file = create("link-", i);
 }
 
+static void flush(unsigned int link)
+{
+	write_all(files[link].file, files[link].bytes, files[link].used);
+	files[link].used = 0;
+}
+
+void flush_records(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < settings.link_count; i++)
+		flush(i);
+}
+
 static void append(unsigned int link, const void *bytes, size_t size)
 {
-	if (files[link].used + size > ROOM) {
-		write_all(files[link].file, files[link].bytes, files[link].used);
-		files[link].used = 0;
-	}
+	if (files[link].used + size > ROOM)
+		flush(link);
 	memcpy(files[link].bytes + files[link].used, bytes, size);
 	files[link].used += size;
 }
@@ -79,7 +91,7 @@ void close_records(int64_t now, uint64_t meetings, bool is_ended)
 	for (i = 0; i < settings.link_count; i++) {
 		const struct counts *counts = links_counts(i);
 
-		write_all(files[i].file, files[i].bytes, files[i].used);
+		flush(i);
 		close(files[i].file);
 		dprintf(report, "link %llu %llu %llu %llu\n", (unsigned long long)counts->sent,
 			(unsigned long long)counts->lost, (unsigned long long)counts->received,

@@ -11,7 +11,13 @@
 enum record_kind {
 	RECORD_SENT = 1,	/* CAN: end of frame. Ethernet: the switch forwards the packet */
 	RECORD_ERROR = 2,	/* CAN: an attempt has failed */
-	RECORD_LOST = 3,	/* CAN: there was no room in the queue, or the node is bus-off */
+	/*
+	 * CAN: there was no room in the queue, or the node is bus-off. Ethernet: it did not reach
+	 * the switch.
+	 */
+	RECORD_LOST = 3,
+	/* Ethernet: a packet is forwarded, and the line to this machine has no room for it. */
+	RECORD_CROWDED = 4,
 };
 
 /*
@@ -29,6 +35,8 @@ struct record {
 void open_records(void);
 void add_record(const struct link *link, enum record_kind kind, unsigned int machine, int64_t asked, int64_t at,
 		const void *bytes, uint16_t length);
+/* Writes what is in memory, so that a machine that is ended from outside leaves its records. */
+void flush_records(void);
 /* Writes what is still in memory, and the report. */
 void close_records(int64_t now, uint64_t meetings, bool is_ended);
 

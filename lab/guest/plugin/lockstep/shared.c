@@ -82,6 +82,7 @@ struct message *new_message(uint32_t meeting)
 		fail("too many messages between two meetings: %d have room", RING);
 	message->meeting = meeting;
 	message->machine = settings.machine;
+	message->is_lost = false;
 	message->order = part->sent;
 	return message;
 }

@@ -20,6 +20,7 @@ struct message {
 	uint32_t meeting;	/* the first meeting after it was sent */
 	uint16_t length;
 	uint8_t link, machine;
+	bool is_lost;		/* Ethernet: it does not reach the switch */
 	uint64_t order;		/* among the machine's messages */
 	int64_t sent;
 	int64_t ready;		/* when the link has it */

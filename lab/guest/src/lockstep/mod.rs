@@ -19,4 +19,4 @@ pub use outcome::{LockstepOutcome, MachineOutcome};
 pub use plan::{CanLink, EthernetLink, LinkKind, LinkPlan, LockstepPlan, MachinePlan, PlanError};
 pub use record::{LinkRecord, RecordKind, RecordsError};
 pub use report::{LinkCounts, MachineReport, ReportError};
-pub use run::{LockstepError, LockstepOutput};
+pub use run::{LockstepError, LockstepFailure, LockstepOutput};

@@ -63,6 +63,7 @@ impl LockstepOutcome {
                     RecordKind::Sent => 1,
                     RecordKind::Error => 2,
                     RecordKind::Lost => 3,
+                    RecordKind::Crowded => 4,
                 },
                 u8::try_from(record.machine).unwrap_or(u8::MAX),
             ]);

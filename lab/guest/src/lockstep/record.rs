@@ -8,13 +8,14 @@ const HEADER: usize = 24;
 /// Something that happened on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkRecord {
-    /// The common time, ns: the end of a CAN frame; the time at which the switch forwards a packet.
+    /// The common time, ns: the end of a CAN frame; the time at which the switch forwards a packet,
+    /// or would do so.
     pub at: u64,
     /// The common time at which the sender's card sent it, ns.
     pub asked: u64,
     /// The event.
     pub kind: RecordKind,
-    /// The number of the sender.
+    /// The number of the sender; of a [`RecordKind::Crowded`] packet, that of the receiver.
     pub machine: usize,
     /// The CAN frame as Linux's `struct can_frame`, or the packet.
     pub bytes: Vec<u8>,
@@ -27,8 +28,12 @@ pub enum RecordKind {
     Sent,
     /// An attempt to send the frame has failed.
     Error,
-    /// The frame is lost: there was no room in the queue, or the node is bus-off.
+    /// The frame is lost: there was no room in the queue, or the node is bus-off. The packet is
+    /// lost before the switch: at random, or there was no room in the queue of its line.
     Lost,
+    /// The packet is forwarded, and does not reach one machine: there was no room in the queue of
+    /// its line.
+    Crowded,
 }
 
 /// Records that cannot be parsed, or that differ between machines.
@@ -58,17 +63,18 @@ pub enum RecordsError {
     },
 }
 
-/// Parses the records of a file.
-pub(super) fn parse(bytes: &[u8]) -> Result<Vec<LinkRecord>, usize> {
+/// Parses the records of a file: those before the first one that is broken, and its offset.
+pub(super) fn parse(bytes: &[u8]) -> (Vec<LinkRecord>, Option<usize>) {
     let mut all = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
-        let at = bytes.len() - rest.len();
-        let (record, after) = one(rest).ok_or(at)?;
+        let Some((record, after)) = one(rest) else {
+            return (all, Some(bytes.len() - rest.len()));
+        };
         all.push(record);
         rest = after;
     }
-    Ok(all)
+    (all, None)
 }
 
 fn one(bytes: &[u8]) -> Option<(LinkRecord, &[u8])> {
@@ -86,6 +92,7 @@ fn one(bytes: &[u8]) -> Option<(LinkRecord, &[u8])> {
             1 => RecordKind::Sent,
             2 => RecordKind::Error,
             3 => RecordKind::Lost,
+            4 => RecordKind::Crowded,
             _ => return None,
         },
         machine: usize::from(*header.get(17)?),
@@ -94,12 +101,12 @@ fn one(bytes: &[u8]) -> Option<(LinkRecord, &[u8])> {
     Some((record, rest))
 }
 
-/// Returns the longest of several copies, of which each has to be the beginning of it. The error is
-/// the numbers of two copies that differ, and the offset.
-pub(super) fn longest(copies: &[Vec<u8>]) -> Result<&[u8], (usize, usize, usize)> {
+/// Returns the number and the bytes of the longest of several copies, of which each has to be the
+/// beginning of it. The error is the numbers of two copies that differ, and the offset.
+pub(super) fn longest(copies: &[Vec<u8>]) -> Result<(usize, &[u8]), (usize, usize, usize)> {
     let longest = copies.iter().enumerate().max_by_key(|(_, copy)| copy.len());
     let Some((first, longest)) = longest else {
-        return Ok(&[]);
+        return Ok((0, &[]));
     };
     for (second, copy) in copies.iter().enumerate() {
         let mut pairs = copy.iter().zip(longest);
@@ -107,7 +114,7 @@ pub(super) fn longest(copies: &[Vec<u8>]) -> Result<&[u8], (usize, usize, usize)
             return Err((first, second, at));
         }
     }
-    Ok(longest)
+    Ok((first, longest))
 }
 
 #[cfg(test)]
@@ -123,6 +130,7 @@ mod tests {
             RecordKind::Sent => 1,
             RecordKind::Error => 2,
             RecordKind::Lost => 3,
+            RecordKind::Crowded => 4,
         });
         bytes.push(record.machine as u8);
         bytes.extend((record.bytes.len() as u16).to_le_bytes());
@@ -132,12 +140,17 @@ mod tests {
     }
 
     fn any_record() -> impl Strategy<Value = LinkRecord> {
-        let kinds = [RecordKind::Sent, RecordKind::Error, RecordKind::Lost];
+        let kinds = [
+            RecordKind::Sent,
+            RecordKind::Error,
+            RecordKind::Lost,
+            RecordKind::Crowded,
+        ];
         let bytes = prop::collection::vec(any::<u8>(), 0..40);
         (
             0..1_u64 << 60,
             0..1_u64 << 60,
-            0..3_usize,
+            0..4_usize,
             0..16_usize,
             bytes,
         )
@@ -154,10 +167,10 @@ mod tests {
         #[test]
         fn what_is_written_is_read(all in prop::collection::vec(any_record(), 0..10), cut in 1_usize..24) {
             let bytes: Vec<u8> = all.iter().flat_map(written).collect();
-            prop_assert_eq!(parse(&bytes).unwrap(), all.clone());
-            if let Some(last) = all.last() {
+            prop_assert_eq!(parse(&bytes), (all.clone(), None));
+            if let Some((last, before)) = all.split_last() {
                 let whole = bytes.len() - written(last).len();
-                prop_assert_eq!(parse(&bytes[..bytes.len() - cut]), Err(whole));
+                prop_assert_eq!(parse(&bytes[..bytes.len() - cut]), (before.to_vec(), Some(whole)));
             }
         }
 
@@ -172,9 +185,9 @@ mod tests {
         let copies =
             |all: &[&[u8]]| -> Vec<Vec<u8>> { all.iter().map(|copy| copy.to_vec()).collect() };
         let all = copies(&[b"abc", b"abcd", b""]);
-        assert_eq!(longest(&all), Ok(b"abcd".as_slice()));
+        assert_eq!(longest(&all), Ok((1, b"abcd".as_slice())));
         let all = copies(&[b"abcd", b"abx"]);
         assert_eq!(longest(&all), Err((0, 1, 2)));
-        assert_eq!(longest(&[]), Ok(b"".as_slice()));
+        assert_eq!(longest(&[]), Ok((0, b"".as_slice())));
     }
 }

@@ -21,21 +21,33 @@ pub struct MachineReport {
 pub struct LinkCounts {
     /// Frames or packets that the card sent.
     pub sent: u64,
-    /// Of these and of those that came for the card, the ones that were lost on the link.
+    /// Of these, the ones that were lost on the link; of Ethernet, before the switch.
     pub lost: u64,
     /// Frames or packets that reached the card, at exactly their times: else the run ends with an
     /// error.
     pub received: u64,
-    /// CAN frames that reached the card, which did not take them: its interface is down.
+    /// Those that reached the card, which did not take them: the interface is down; an Ethernet
+    /// card takes none in the second after its driver has changed what it receives.
     pub refused: u64,
 }
 
-/// A report that is missing or cannot be parsed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the plugin's report {} is not complete", path.display())]
-pub struct ReportError {
-    /// The file.
-    pub path: PathBuf,
+/// A report that cannot be read or parsed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The file cannot be read.
+    #[error("the plugin's report {} cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// The file has no complete report.
+    #[error("the plugin's report {} is not complete", path.display())]
+    Incomplete {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// Parses a report.

@@ -5,7 +5,7 @@ use super::arguments::arguments;
 use super::network;
 use super::outcome::{LockstepOutcome, MachineOutcome};
 use super::plan::{LockstepPlan, PlanError};
-use super::record::{self, RecordsError};
+use super::record::{self, LinkRecord, RecordsError};
 use super::report::{self, MachineReport, ReportError};
 use crate::agent::HostDelivery;
 use crate::error::Error;
@@ -81,6 +81,37 @@ fn console_of(console: &str) -> String {
     }
 }
 
+/// A run without results, and what is known of it.
+#[derive(Debug)]
+pub struct LockstepFailure {
+    /// The reason.
+    pub error: Box<LockstepError>,
+    /// What happened on each link until then, in the plan's order; nothing if no machine ran. The
+    /// last records of a machine that was ended from outside may be missing.
+    pub links: Vec<Vec<LinkRecord>>,
+}
+
+impl std::fmt::Display for LockstepFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for LockstepFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl<E: Into<LockstepError>> From<E> for LockstepFailure {
+    fn from(error: E) -> Self {
+        Self {
+            error: Box::new(error.into()),
+            links: Vec::new(),
+        }
+    }
+}
+
 /// A receiver of the machines' outputs, which come from several threads.
 pub trait LockstepOutput: Sync {
     /// Takes bytes of the standard output of the machine with this number.
@@ -114,13 +145,14 @@ impl Lab {
     /// # Errors
     ///
     /// The plan cannot be run; a machine cannot be set up, failed, or did not end within the limit;
-    /// or the run's own checks found a mistake in it.
+    /// or the run's own checks found a mistake in it. What happened on the links until then is
+    /// with the error.
     pub fn run_lockstep(
         &self,
         plan: &LockstepPlan,
         progress: &dyn ProgressReport,
         output: &dyn LockstepOutput,
-    ) -> Result<LockstepOutcome, LockstepError> {
+    ) -> Result<LockstepOutcome, LockstepFailure> {
         plan.check()?;
         let shared = memfd_create("cangate-lockstep", MemfdFlags::CLOEXEC)
             .map_err(|error| LockstepError::Memory(error.into()))?;
@@ -156,28 +188,15 @@ impl Lab {
             .failure
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some((number, failure, console)) = failure {
-            let name = name(plan, number);
-            return Err(LockstepError::Machine {
-                name,
-                failure,
-                console,
-            });
-        }
-        let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
-        // All are there: a machine without an outcome has failed.
-        let outcomes: Vec<_> = outcomes.into_iter().flatten().collect();
-        for (number, outcome) in outcomes.iter().enumerate() {
-            let is_background = plan.machines.get(number).is_some_and(|it| it.background);
-            if outcome.report.is_ended && !is_background {
-                let (name, limit) = (name(plan, number), plan.limit);
-                return Err(LockstepError::Limit { name, limit });
-            }
-        }
-        let links = links(plan, &machines)?;
-        Ok(LockstepOutcome {
-            machines: outcomes,
-            links,
+        let done = all_ended(plan, failure, outcomes).and_then(|outcomes| {
+            Ok(LockstepOutcome {
+                machines: outcomes,
+                links: links(plan, &machines)?,
+            })
+        });
+        done.map_err(|error| LockstepFailure {
+            error: Box::new(error),
+            links: links_so_far(plan, &machines),
         })
     }
 
@@ -326,18 +345,48 @@ fn name(plan: &LockstepPlan, number: usize) -> String {
     machine.map(|it| it.name.clone()).unwrap_or_default()
 }
 
+/// Returns what the machines did, if none failed and all have ended that had to.
+fn all_ended(
+    plan: &LockstepPlan,
+    failure: Option<(usize, GuestFailure, String)>,
+    outcomes: Vec<Result<Option<MachineOutcome>, LockstepError>>,
+) -> Result<Vec<MachineOutcome>, LockstepError> {
+    if let Some((number, failure, console)) = failure {
+        let name = name(plan, number);
+        return Err(LockstepError::Machine {
+            name,
+            failure,
+            console,
+        });
+    }
+    let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
+    // All are there: a machine without an outcome has failed.
+    let outcomes: Vec<_> = outcomes.into_iter().flatten().collect();
+    for (number, outcome) in outcomes.iter().enumerate() {
+        let is_background = plan.machines.get(number).is_some_and(|it| it.background);
+        if outcome.report.is_ended && !is_background {
+            let (name, limit) = (name(plan, number), plan.limit);
+            return Err(LockstepError::Limit { name, limit });
+        }
+    }
+    Ok(outcomes)
+}
+
 /// Reads the report of a machine's plugin.
 fn report(parts: &GuestParts, number: usize) -> Result<MachineReport, ReportError> {
     let path = parts.folder.path(&format!("report-{number}"));
-    let text = fs::read_to_string(&path).unwrap_or_default();
-    report::parse(&text).ok_or(ReportError { path })
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(source) => return Err(ReportError::Unreadable { path, source }),
+    };
+    report::parse(&text).ok_or(ReportError::Incomplete { path })
 }
 
 /// Reads the records of all links, and compares those of all machines.
 fn links(
     plan: &LockstepPlan,
     machines: &[ReadyMachine],
-) -> Result<Vec<Vec<record::LinkRecord>>, LockstepError> {
+) -> Result<Vec<Vec<LinkRecord>>, LockstepError> {
     let mut all = Vec::new();
     for (number, link) in plan.links.iter().enumerate() {
         let path = |machine: &ReadyMachine| machine.parts.folder.path(&format!("link-{number}"));
@@ -346,18 +395,35 @@ fn links(
             let path = path(machine);
             copies.push(fs::read(&path).map_err(Error::file("read", &path))?);
         }
-        let longest =
+        let (longest, bytes) =
             record::longest(&copies).map_err(|(first, second, at)| RecordsError::Different {
                 link: link.name.clone(),
                 first: name(plan, first),
                 second: name(plan, second),
                 at,
             })?;
-        let path = machines.first().map(path).unwrap_or_default();
-        let records = record::parse(longest).map_err(|at| RecordsError::Broken { path, at })?;
+        let (records, broken) = record::parse(bytes);
+        if let Some(at) = broken {
+            let path = machines.get(longest).map(path).unwrap_or_default();
+            return Err(RecordsError::Broken { path, at }.into());
+        }
         all.push(records);
     }
     Ok(all)
+}
+
+/// Reads what the machines of a failed run have left: of each link the longest records.
+fn links_so_far(plan: &LockstepPlan, machines: &[ReadyMachine]) -> Vec<Vec<LinkRecord>> {
+    let of_link = |number: usize| {
+        let name = format!("link-{number}");
+        // A machine that has not begun has no records.
+        let copies = machines
+            .iter()
+            .map(|machine| fs::read(machine.parts.folder.path(&name)).unwrap_or_default());
+        let longest = copies.max_by_key(Vec::len).unwrap_or_default();
+        record::parse(&longest).0
+    };
+    (0..plan.links.len()).map(of_link).collect()
 }
 
 /// Passes a machine's output on, and hashes it.

@@ -8,6 +8,7 @@ mod bound;
 #[cfg(feature = "ieee1722")]
 mod ethernet;
 mod guard;
+mod identity;
 mod place;
 mod receive;
 mod reports;

@@ -36,6 +36,8 @@ impl SentFrames {
     /// Returns the number of a port with this name.
     pub(super) fn port(&self, name: &str) -> usize {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Here, so that the first frame does not wait for it.
+        book.frames.resize(PLACES, None);
         let known = book.names.iter().position(|known| known == name);
         known.unwrap_or_else(|| {
             book.names.push(name.to_owned());
@@ -47,14 +49,13 @@ impl SentFrames {
     pub(super) fn record(&self, port: usize, frame: &FrameRef<'_>, now: Nanos) {
         let hash = content_hash(frame);
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if book.frames.is_empty() {
-            book.frames.resize(PLACES, None);
+        if let Some(place) = book.frames.get_mut(hash as usize % PLACES) {
+            *place = Some(SentFrame {
+                hash,
+                at: now,
+                port,
+            });
         }
-        book.frames[hash as usize % PLACES] = Some(SentFrame {
-            hash,
-            at: now,
-            port,
-        });
     }
 
     /// Returns the port by which an equal frame left lately.

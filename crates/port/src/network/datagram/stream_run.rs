@@ -1,11 +1,11 @@
 //! A run of a stream: the numbers and the sums of its datagrams, which the ports of its buses
 //! share.
 
+use super::identity::own_number;
 #[cfg(feature = "ieee1722")]
 use crate::PortOpener;
 #[cfg(feature = "ieee1722")]
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 #[cfg(feature = "ieee1722")]
 use std::net::SocketAddr;
 #[cfg(feature = "ieee1722")]
@@ -36,7 +36,7 @@ pub(crate) struct StreamRun(Arc<RunParts>);
 impl Default for StreamRun {
     fn default() -> Self {
         Self(Arc::new(RunParts {
-            run: RandomState::new().build_hasher().finish(),
+            run: own_number(),
             #[cfg(feature = "ieee1722")]
             numbers: Arc::default(),
             totals: Mutex::default(),

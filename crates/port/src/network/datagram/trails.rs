@@ -1,9 +1,9 @@
 //! The trails of frames on their way through this gateway: a frame carries a token, which finds its
 //! trail again when the frame leaves by another tunnel.
 
+use super::identity::own_number;
 use crate::Token;
 use net::FrameTrail;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Number of trails that are known at a time. A gateway sees one for each way that leads to it.
@@ -38,12 +38,12 @@ pub(super) struct FrameTrails {
 
 impl Default for FrameTrails {
     fn default() -> Self {
-        let random = || RandomState::new().build_hasher().finish();
         Self {
             // 0 is a station that is not known, and a token of no trail.
-            gateway: random().max(1 << PORT_BITS) & !PORT_MASK,
-            high: random().max(1 << TOKEN_BITS) & !TOKEN_MASK,
-            known: Arc::default(),
+            gateway: own_number().max(1 << PORT_BITS) & !PORT_MASK,
+            high: own_number().max(1 << TOKEN_BITS) & !TOKEN_MASK,
+            // Here, so that the first frame does not wait for it.
+            known: Arc::new(Mutex::new(vec![KnownTrail::default(); PLACES])),
         }
     }
 }
@@ -81,9 +81,6 @@ impl FrameTrails {
         }
         let place = (place_hash(trail.bytes()) % PLACES as u64) as usize;
         let mut known = self.known();
-        if known.is_empty() {
-            known.resize(PLACES, KnownTrail::default());
-        }
         let entry = &mut known[place];
         if entry.stations != trail.bytes() {
             entry.turn = entry.turn.wrapping_add(1) & TURN_MASK;

@@ -1,9 +1,10 @@
 //! Files of what happened on the links.
 
 use console::Failure;
+use experiment::passage::frame_of;
 use frame::text::LogLine;
 use frame::{CanId, FrameRef, Header, Kind};
-use guest::lockstep::{LinkKind, LinkPlan, LinkRecord, LockstepOutcome, LockstepPlan, RecordKind};
+use guest::lockstep::{LinkKind, LinkPlan, LinkRecord, LockstepPlan, RecordKind};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -15,11 +16,11 @@ const BUS_ERROR: u32 = CanId::ERR_FLAG | 0x88;
 /// Writes the files of all links.
 pub(super) fn write(
     plan: &LockstepPlan,
-    outcome: &LockstepOutcome,
+    links: &[Vec<LinkRecord>],
     folder: &Path,
 ) -> Result<(), Failure> {
     let names: Vec<&str> = plan.machines.iter().map(|it| it.name.as_str()).collect();
-    for (link, records) in plan.links.iter().zip(&outcome.links) {
+    for (link, records) in plan.links.iter().zip(links) {
         let put = |ending: &str, bytes: Vec<u8>| {
             let path = folder.join(format!("{}.{ending}", link.name));
             fs::write(&path, bytes).map_err(|error| Failure::file("write", &path, &error))
@@ -33,14 +34,6 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Returns the frame of a record, and `None` if it is not one.
-fn frame_of(bytes: &[u8]) -> Option<FrameRef<'_>> {
-    let id = CanId::from_raw(u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?));
-    let length = usize::from(*bytes.get(4)?);
-    let header = Header::new(Kind::Classic, id, length).ok()?;
-    FrameRef::new(header, bytes.get(8..)?).ok()
-}
-
 /// Returns the bus's frames as candump writes them, with the time of the end of frame.
 fn candump(link: &LinkPlan, records: &[LinkRecord]) -> String {
     let mut text = String::new();
@@ -50,9 +43,9 @@ fn candump(link: &LinkPlan, records: &[LinkRecord]) -> String {
         .and_then(|header| FrameRef::new(header, &[0; 8]).ok());
     for record in records {
         let frame = match record.kind {
-            RecordKind::Sent => frame_of(&record.bytes),
+            RecordKind::Sent => frame_of(record),
             RecordKind::Error => failed,
-            RecordKind::Lost => None,
+            RecordKind::Lost | RecordKind::Crowded => None,
         };
         if let Some(frame) = frame {
             let line = LogLine {
@@ -76,10 +69,11 @@ fn csv(link: &LinkPlan, records: &[LinkRecord], names: &[&str]) -> String {
             RecordKind::Sent => "sent",
             RecordKind::Error => "error",
             RecordKind::Lost => "lost",
+            RecordKind::Crowded => "crowded",
         };
         let name = names.get(record.machine).copied().unwrap_or_default();
         let _ = write!(text, "{name},{},{},{fate},", record.asked, record.at);
-        match (&link.kind, frame_of(&record.bytes)) {
+        match (&link.kind, frame_of(record)) {
             (LinkKind::Can(_), Some(frame)) => {
                 let line = LogLine {
                     stamp: 0,
@@ -101,8 +95,8 @@ fn csv(link: &LinkPlan, records: &[LinkRecord], names: &[&str]) -> String {
     text
 }
 
-/// Returns a capture file of Ethernet packets with ns: the format of libpcap
-/// (draft-ietf-opsawg-pcap).
+/// Returns a capture file of the packets that the switch has forwarded, with ns: the format of
+/// libpcap (draft-ietf-opsawg-pcap).
 fn pcap(records: &[LinkRecord]) -> Vec<u8> {
     const MAGIC_NS: u32 = 0xa1b2_3c4d;
     const LINKTYPE_ETHERNET: u32 = 1;
@@ -111,7 +105,7 @@ fn pcap(records: &[LinkRecord]) -> Vec<u8> {
     let mut put = |words: &[u32]| bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     // Version 2.4, and two fields that are 0.
     put(&[MAGIC_NS, 4 << 16 | 2, 0, 0, LONGEST, LINKTYPE_ETHERNET]);
-    for record in records {
+    for record in records.iter().filter(|it| it.kind == RecordKind::Sent) {
         let length = record.bytes.len() as u32;
         let (second, ns) = (record.at / 1_000_000_000, record.at % 1_000_000_000);
         for word in [second as u32, ns as u32, length, length] {

@@ -10,6 +10,7 @@ use console::Failure;
 use console::input::read_source;
 use console::output;
 use experiment::lockstep;
+use experiment::passage::Passage;
 use guest::lockstep::{LockstepError, LockstepOutcome, LockstepPlan};
 use lines::MachineLines;
 use std::path::Path;
@@ -18,6 +19,9 @@ use std::time::Duration;
 /// Runs the machines of a plan.
 pub(crate) fn run(args: &Machines, color: bool) -> Result<(), Failure> {
     let plan = read(args, color)?;
+    let passages = args.matches.iter();
+    let passages = passages.map(|text| Passage::parse(text, &plan).map_err(Failure::input));
+    let passages = passages.collect::<Result<Vec<_>, _>>()?;
     if let Some(folder) = &args.log {
         output::folder(folder)?;
     }
@@ -27,11 +31,18 @@ pub(crate) fn run(args: &Machines, color: bool) -> Result<(), Failure> {
     let outcome = lab.run_lockstep(&plan, &stages, &lines);
     stages.finish();
     lines.finish()?;
-    let outcome = outcome.map_err(failure)?;
     if let Some(folder) = &args.log {
-        logs::write(&plan, &outcome, folder)?;
+        let links = match &outcome {
+            Ok(outcome) => &outcome.links,
+            Err(failed) => &failed.links,
+        };
+        logs::write(&plan, links, folder)?;
     }
+    let outcome = outcome.map_err(|failed| failure(*failed.error))?;
     summary::print(&plan, &outcome)?;
+    for (passage, name) in passages.iter().zip(&args.matches) {
+        summary::print_passage(name, &passage.report(&plan, &outcome.links))?;
+    }
     status(&outcome)
 }
 

@@ -1,9 +1,11 @@
 //! The summary after a run. A repetition of the run prints the same bytes.
 
 use console::Failure;
+use experiment::passage::PassageReport;
 use guest::lockstep::{
     LinkCounts, LinkKind, LinkPlan, LinkRecord, LockstepOutcome, LockstepPlan, RecordKind,
 };
+use probe::LatencySummary;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -47,6 +49,44 @@ pub(super) fn print(plan: &LockstepPlan, outcome: &LockstepOutcome) -> Result<()
     Ok(())
 }
 
+/// Prints what became of the frames from one bus to another one.
+pub(super) fn print_passage(name: &str, report: &PassageReport) -> Result<(), Failure> {
+    let counts = report.counts;
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "match    {name}  {} in, {} delivered, {} lost, {} doubled, {} overtaken, {} unexpected, {} ambiguous",
+        counts.sent,
+        counts.matched,
+        counts.lost,
+        counts.duplicated,
+        counts.reordered,
+        counts.unexpected,
+        counts.ambiguous
+    )?;
+    let rows = [
+        ("end of frame to the far card", report.to_card),
+        ("end of frame to end of frame", report.to_bus),
+        ("first card to end of frame", report.from_card),
+        ("error of the gaps of an ID", report.spacing),
+    ];
+    for (what, figures) in rows {
+        if let Some(LatencySummary { p50, p99, max, .. }) = figures {
+            let [p50, p99, max] = [p50, p99, max].map(micro);
+            writeln!(
+                out,
+                "         {what:28}  p50 {p50}, p99 {p99}, at most {max} µs"
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns µs with all digits.
+fn micro(ns: i64) -> String {
+    format!("{}.{:03}", ns / 1000, (ns % 1000).abs())
+}
+
 /// Returns the sums of a link. What the cards sent is on the link, lost, or still waits.
 fn sums(link: &LinkPlan, records: &[LinkRecord], all: &[LinkCounts]) -> String {
     let sum = |count: fn(&LinkCounts) -> u64| -> u64 { all.iter().map(count).sum() };
@@ -62,8 +102,11 @@ fn sums(link: &LinkPlan, records: &[LinkRecord], all: &[LinkCounts]) -> String {
             sum(|it| it.refused)
         ),
         LinkKind::Ethernet(_) => format!(
-            "{asked} packets from cards, {sent} forwarded, {lost} lost; {} receptions",
-            sum(|it| it.received)
+            "{asked} packets from cards, {sent} forwarded, {lost} lost; {} without room on the line, {} receptions, \
+             {} that the card did not take",
+            of_kind(RecordKind::Crowded),
+            sum(|it| it.received),
+            sum(|it| it.refused)
         ),
     }
 }
@@ -106,6 +149,7 @@ mod tests {
             text,
             "2 frames from cards, 1 on the bus, 1 lost, 1 failed attempts; 0 receptions, 1 that the card did not take"
         );
+        assert_eq!(micro(1_002_003), "1002.003");
         assert_eq!(seconds(Duration::from_nanos(2_000_000_005)), "2.000000005");
     }
 }
