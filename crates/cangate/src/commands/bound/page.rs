@@ -279,6 +279,7 @@ mod tests {
             to: place,
             delay,
             unchanged: true,
+            passage: None,
         };
         let own = parts(found, 0, None);
         assert_eq!((own.earlier, own.gateway, own.jitter), (0, 0, 700));

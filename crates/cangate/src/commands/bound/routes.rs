@@ -82,6 +82,7 @@ pub(super) fn alone(set: MessageSet) -> ConnectedSet {
         network: Network {
             buses: set.buses,
             hops: Vec::new(),
+            tunnels: Vec::new(),
         },
         longest_periods: set.longest_periods,
         timeouts: set.timeouts,
