@@ -336,13 +336,26 @@ impl NetworkFound {
     /// # Errors
     /// The tunnel on its way has no bound.
     pub fn hop_times(&self, hop: &GatewayHop) -> Result<(Nanos, Nanos), NoBound> {
-        let Some(passage) = hop.passage else {
-            return Ok((0, hop.delay));
+        self.passage_times(hop.passage, hop.delay)
+    }
+
+    /// Returns the least and the longest time through a tunnel, if there is one, and a gateway that
+    /// takes up to `delay`, ns.
+    ///
+    /// # Errors
+    /// The tunnel has no bound.
+    pub fn passage_times(
+        &self,
+        passage: Option<TunnelPassage>,
+        delay: Nanos,
+    ) -> Result<(Nanos, Nanos), NoBound> {
+        let Some(passage) = passage else {
+            return Ok((0, delay));
         };
         let tunnel = self.tunnels.get(passage.tunnel).ok_or(NoBound::TooLong)?;
         let found = tunnel.as_ref().map_err(|why| *why)?;
         let flow = found.flows.get(passage.flow).ok_or(NoBound::TooLong)?;
-        Ok((flow.least, flow.most().saturating_add(hop.delay)))
+        Ok((flow.least, flow.most().saturating_add(delay)))
     }
 
     /// Propagates jitter; returns for each bus whether one of its messages has more than before.

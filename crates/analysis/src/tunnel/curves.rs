@@ -3,7 +3,7 @@
 use super::{LinkSpec, TunnelFlow, TunnelPort};
 use crate::Arrival;
 use crate::stream::RivalStream;
-use crate::train::{self, FrameSource, FrameTrain, ONE, occupied};
+use crate::train::{self, FrameSource, FrameTrain, occupied};
 use alloc::vec::Vec;
 use frame::Nanos;
 
@@ -152,7 +152,8 @@ impl<'t> LinkTraffic<'t> {
         }
     }
 
-    /// Returns the number of frames of a port that share datagrams, in a closed interval.
+    /// Returns the number of frames of a port that share datagrams, in a closed interval, and the
+    /// time of their bytes, ns.
     fn shared(&self, port: usize, span: Nanos, counts: &dyn Fn(usize) -> bool) -> (u64, Nanos) {
         let streams = self.bare.streams.iter().enumerate();
         let mut sums = (0_u64, 0_u64);
@@ -234,16 +235,21 @@ impl<'t> LinkTraffic<'t> {
             .max(span.saturating_add(1))
     }
 
-    /// Returns whether trains grow faster than the link works, if that takes `slower` thousandths
-    /// of its time.
-    pub(super) fn is_steep(&self, slower: f64) -> bool {
-        let slope = |set: &StreamSet| set.trains.iter().map(|t| t.ratio as f64).sum::<f64>();
-        slope(&self.whole).max(slope(&self.bare)) * slower > ONE as f64
-    }
-
-    /// Returns the number of trains.
-    pub(super) fn trains(&self) -> u64 {
-        self.whole.trains.len() as u64
+    /// Returns the time of the longest datagram while the socket has room: with all frames that can
+    /// leave at one time, or with a single one.
+    pub(super) fn longest_datagram(&self) -> Nanos {
+        let all = |_: usize| true;
+        let shared = self.headers.iter().enumerate();
+        let shared = shared.map(|(port, (header, _))| {
+            let (frames, time) = self.shared(port, 0, &all);
+            if frames == 0 {
+                0
+            } else {
+                time.saturating_add(*header)
+            }
+        });
+        let alone = self.whole.streams.iter().map(|stream| stream.occupied);
+        shared.chain(alone).max().unwrap_or(0)
     }
 
     /// Returns the part of the link that these streams occupy in the long run.

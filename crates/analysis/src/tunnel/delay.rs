@@ -55,6 +55,8 @@ pub struct TunnelFound {
     /// For each port, the most frames that wait while its socket has no room; 0 if it always has
     /// room, `None` if there is no link that would tell.
     pub waiting: Vec<Option<u64>>,
+    /// For each port, the most frames that wait for their time in the play-out of its receiver.
+    pub playing: Vec<u64>,
 }
 
 /// A server of a link: it serves a burst at once, and then takes `slower` times as long.
@@ -99,11 +101,6 @@ impl LinkServer {
     fn serve_slowly(&self, work: Nanos) -> Nanos {
         self.latency.saturating_add(self.slower(work))
     }
-
-    fn factor(&self) -> f64 {
-        self.shaped
-            .map_or(1.0, |(rate, _)| self.rate as f64 / rate.max(1) as f64)
-    }
 }
 
 /// Streams, by their index.
@@ -119,14 +116,12 @@ fn longest(
 ) -> Result<Nanos, NoBound> {
     let pass = |i: usize| counts(i) && passes.is_some_and(|passes| passes(i));
     let ahead = |i: usize| counts(i) && !pass(i);
-    // Where trains can grow faster than the link works, the end of each step counts.
-    let steep = passes.is_some() || traffic.is_steep(server.factor());
     let mut worst = 0;
     let mut at: Nanos = 0;
     for _ in 0..MAX_STEPS {
         let next = traffic.next_step(at, counts);
-        let until = if steep { next - 1 } else { at };
-        let fixed = traffic.work(until, &ahead);
+        // Trains grow within a step: what there is at its end counts.
+        let fixed = traffic.work(next - 1, &ahead);
         let mut end = server.serve(fixed);
         while passes.is_some() {
             let later = server.serve(fixed.saturating_add(traffic.work(end, &pass)));
@@ -141,8 +136,7 @@ fn longest(
         worst = worst.max(end.saturating_sub(at));
         // The busy period ends before the next step.
         if server.serve_slowly(traffic.work(next - 1, counts)) < next {
-            // The work of each train is rounded, by up to two nanoseconds.
-            return Ok(worst.saturating_add(2 * traffic.trains()));
+            return Ok(worst);
         }
         at = next;
         if at > LONGEST {
@@ -159,6 +153,9 @@ struct TunnelQueues<'t> {
     arrivals: &'t [TunnelArrival],
     /// The rate that is left for the tunnel.
     rate: u64,
+    /// The time of the longest datagram, and of the longest one while the socket has room.
+    full: Nanos,
+    packed: Nanos,
 }
 
 impl TunnelQueues<'_> {
@@ -173,7 +170,7 @@ impl TunnelQueues<'_> {
 
     /// Returns the time of the longest datagram.
     fn datagram(&self, has_room: bool) -> Nanos {
-        LinkSpec::time(longest_datagram(self.spec, has_room), self.rate)
+        if has_room { self.packed } else { self.full }
     }
 
     /// Returns the latency of a number of queues, of which this many are behind a switch.
@@ -217,7 +214,7 @@ impl TunnelQueues<'_> {
         let first = match shaper {
             // From no tokens at all.
             Some(bucket) => {
-                let wait = LinkSpec::time(longest_datagram(self.spec, !orders), bucket.rate);
+                let wait = LinkSpec::time(longest_datagram(self.spec), bucket.rate);
                 let bucket = TokenBucket { burst: 0, ..bucket };
                 LinkServer::new(wait, self.rate, Some(bucket))
             }
@@ -315,18 +312,14 @@ impl TunnelQueues<'_> {
     }
 }
 
-/// Returns the most bytes of a datagram. `has_room`: the socket always has, so that urgent frames
-/// never share one.
-fn longest_datagram(spec: &TunnelSpec, has_room: bool) -> u64 {
+/// Returns the most bytes of a datagram.
+fn longest_datagram(spec: &TunnelSpec) -> u64 {
     let longest = |(number, port): (usize, &TunnelPort)| {
-        let of_port = || spec.flows.iter().filter(|flow| flow.port == number);
-        let alone = of_port().map(|flow| flow.bytes).max().unwrap_or(0);
+        let of_port = spec.flows.iter().filter(|flow| flow.port == number);
+        let alone = of_port.map(|flow| flow.bytes).max().unwrap_or(0);
         let report = port.reports.map_or(0, |(_, bytes)| bytes);
-        let full = match has_room && of_port().all(|flow| flow.urgent) {
-            true => 0,
-            false => port.room,
-        };
-        full.max(alone).max(report).saturating_add(port.header)
+        let frames = port.room.max(alone).max(report);
+        frames.saturating_add(port.header)
     };
     let ports = spec.ports.iter().enumerate();
     ports.map(longest).max().unwrap_or(0)
@@ -341,19 +334,25 @@ pub(crate) fn assess(
         flows: Vec::new(),
         load: 0.0,
         waiting: vec![None; spec.ports.len()],
+        playing: vec![0; spec.ports.len()],
     };
     let mut queued = vec![0; spec.flows.len()];
     if let Some(link) = spec.link {
         let rate = link.left();
-        let bytes = longest_datagram(spec, false);
+        let bytes = longest_datagram(spec);
         if link.bucket.is_some_and(|bucket| bucket.burst < bytes) {
             return Err(NoBound::TooLong);
         }
+        let full = LinkSpec::time(bytes, rate);
+        let none = vec![0; spec.flows.len()];
+        let packed = LinkTraffic::new(&spec.ports, &spec.flows, arrivals, &none, rate);
         let queues = TunnelQueues {
             spec,
             link,
             arrivals,
             rate,
+            full,
+            packed: full.min(packed.longest_datagram()),
         };
         let (delays, has_room) = queues.delays()?;
         queued = delays;
@@ -383,6 +382,16 @@ pub(crate) fn assess(
     for (number, port) in spec.ports.iter().enumerate() {
         if let Some(rules) = port.play_out {
             play_out(&mut found.flows, spec, number, rules);
+        }
+    }
+    let flows = found.flows.iter().zip(&spec.flows).zip(arrivals);
+    for ((delay, flow), came) in flows {
+        let port = spec.ports.get(flow.port);
+        let playing = found.playing.get_mut(flow.port);
+        if let (Some(_), Some(playing)) = (port.and_then(|port| port.play_out), playing) {
+            // Those that came to the port since the oldest one that can still wait.
+            let frames = came.arrival.most_within(delay.most());
+            *playing = playing.saturating_add(frames);
         }
     }
     Ok(found)

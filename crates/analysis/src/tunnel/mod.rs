@@ -20,7 +20,8 @@
 //! Each datagram has a header. There are at most as many datagrams as frames. Datagrams whose
 //! window is over leave at least w after one another, because one begins after the one before has
 //! left: at most ⌊x / w⌋ + 1 of them. A full one has at least *room* − (the longest frame) + 1
-//! bytes of frames. The lower of the two numbers counts.
+//! bytes of frames. The lower of the two numbers counts. A datagram has at most the frames that can
+//! leave at one time.
 //!
 //! # The queues
 //! Let W(x) be the time that the link needs for everything that leaves in an interval of length x:

@@ -363,10 +363,10 @@ fn bound_and_worst(network: &Network, times: &[Nanos]) -> (Nanos, Nanos) {
     (bound.unwrap(), worst.max().unwrap())
 }
 
-/// Compares a bound with the one by hand, in steps of two nanoseconds for each bus: the rounding.
+/// Compares a bound with the one by hand: each datagram is rounded up to a nanosecond.
 fn assert_bound(bound: Nanos, by_hand: Nanos) {
     assert!(
-        bound >= by_hand && bound <= by_hand + 80,
+        bound >= by_hand && bound <= by_hand + 15,
         "{bound} for {by_hand}"
     );
 }

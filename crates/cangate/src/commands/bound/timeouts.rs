@@ -1,9 +1,12 @@
 //! The timeouts of receivers, compared with the longest distance between two receptions.
 
-use super::passing::{HopCondition, SourceTimeout};
+use super::passing::HopCondition;
 use super::routes::ConnectedSet;
+use super::sources::SourceTimeout;
+use super::tunnel_words::{marked, sentence};
 use super::words::micros;
 use super::{MISSED, NAMED};
+use analysis::tunnel::TunnelPassage;
 use analysis::{Message, MessageOrigins, MessagePlace, NetworkFound, ReceptionDistance};
 use config::SourceText;
 use console::Failure;
@@ -38,6 +41,8 @@ pub(super) struct TimeoutResult {
     pub(super) source: String,
     /// The buses before, each with the route to the next one.
     pub(super) hops: Vec<String>,
+    /// The times that were measured or stated, and on which the distance depends.
+    pub(super) conditions: Vec<String>,
     /// The parts of the longest distance, or the reason why there is none.
     pub(super) longest: Result<ReceptionDistance, String>,
 }
@@ -66,7 +71,15 @@ struct PlacedTimeout {
     losses: u32,
     source: String,
     /// The condition and the delay after the reception, for a port that makes messages.
-    then: Option<(HopCondition, Nanos)>,
+    then: Option<TimeoutAfter>,
+}
+
+/// The way from a bus to a port that makes messages.
+#[derive(Clone, Copy)]
+struct TimeoutAfter {
+    condition: HopCondition,
+    delay: Nanos,
+    passage: Option<TunnelPassage>,
 }
 
 /// Compares all timeouts: those of the set, of the databases, and of the gateway's sources.
@@ -101,6 +114,7 @@ pub(super) fn find(
                 losses: timeout.losses,
                 source: source.clone(),
                 hops: Vec::new(),
+                conditions: Vec::new(),
                 longest: Err(why.to_owned()),
             });
         }
@@ -128,7 +142,11 @@ fn of_source(source: &SourceTimeout) -> PlacedTimeout {
         time: source.time,
         losses: 0,
         source: format!("message {}", source.made),
-        then: Some((source.condition, source.delay)),
+        then: Some(TimeoutAfter {
+            condition: source.condition,
+            delay: source.delay,
+            passage: source.passage,
+        }),
     }
 }
 
@@ -255,7 +273,13 @@ fn result(
     });
     let then = timeout
         .then
-        .map(|(condition, _)| (condition, "the route".to_owned()));
+        .map(|then| (then.condition, "the route".to_owned()));
+    let passages = hops
+        .iter()
+        .filter_map(|&hop| connected.network.hops.get(hop)?.passage);
+    let passages = passages.chain(timeout.then.and_then(|then| then.passage));
+    let dropped = passages.filter_map(|passage| drops_late(connected, found, passage));
+    let dropped: Option<String> = dropped.into_iter().next();
     let blocked = on_way.chain(then).find_map(|(condition, what)| {
         let lost = condition.losses.filter(|most| timeout.losses > *most);
         match (condition.drops, lost) {
@@ -268,20 +292,27 @@ fn result(
     });
     let period = connected.longest_periods.get(first.bus);
     let period = period.and_then(|all| all.get(first.message).copied().flatten());
-    let longest = match (blocked, period) {
+    let longest = match (blocked.or(dropped), period) {
         (Some(why), _) => Err(why),
         (None, None) => Err("it is not periodic: its events have no longest distance".to_owned()),
         (None, Some(period)) => {
-            let delay = timeout.then.map_or(0, |(_, delay)| delay);
             let distance = found.reception_distance(timeout.place, period, timeout.losses);
-            let distance = distance.map(|distance| distance.delayed(delay));
+            let times = timeout.then.map_or(Ok((0, 0)), |then| {
+                found.passage_times(then.passage, then.delay)
+            });
+            let distance = distance.and_then(|distance| {
+                let (least, most) = times?;
+                Ok(distance.delayed(least, most))
+            });
             distance.map_err(|why| {
                 let bus = connected.network.buses.get(timeout.place.bus);
                 format!("the message has no bound: {}", why.describe(bus))
             })
         }
     };
+    let conditions = conditions(connected, found, &timeout);
     Some(TimeoutResult {
+        conditions,
         id: received.id().to_string(),
         name: received.name.clone(),
         node: timeout.node,
@@ -292,6 +323,62 @@ fn result(
         hops: words,
         longest,
     })
+}
+
+/// Returns the reason why a tunnel need not hand on each frame that arrives.
+fn drops_late(
+    connected: &ConnectedSet,
+    found: &NetworkFound,
+    passage: TunnelPassage,
+) -> Option<String> {
+    let tunnel = connected.network.tunnels.get(passage.tunnel)?;
+    let flow = tunnel.flows.get(passage.flow)?;
+    let ends = connected.tunnel_ports.get(passage.tunnel)?;
+    let ends = ends.get(flow.port)?;
+    let times = ends.play_out?;
+    let delay = found.tunnels.get(passage.tunnel)?.as_ref().ok()?;
+    let delay = delay.flows.get(passage.flow)?;
+    // A frame is due at its least time at the earliest.
+    let late = delay.arrival().saturating_sub(delay.least);
+    let limit = match (times.drops_late && times.delay.is_some(), times.max_age) {
+        (true, _) => Some((0, "late frames")),
+        (false, Some(age)) => Some((age, "old frames")),
+        (false, None) => None,
+    };
+    let (_, what) = limit.filter(|(limit, _)| late > *limit)?;
+    Some(format!(
+        "port {} drops {what}, and one of tunnel {} can be {} µs late",
+        ends.far,
+        tunnel.name,
+        micros(late)
+    ))
+}
+
+/// Returns the times that were measured or stated, and on which a distance depends.
+fn conditions(
+    connected: &ConnectedSet,
+    found: &NetworkFound,
+    timeout: &PlacedTimeout,
+) -> Vec<String> {
+    let network = &connected.network;
+    let all = found.conditions(network);
+    let of_place = all.get(timeout.place.bus);
+    let of_place = of_place.and_then(|bus| bus.get(timeout.place.message));
+    let mut tunnels = of_place.cloned().unwrap_or_default();
+    if let Some(passage) = timeout.then.and_then(|then| then.passage)
+        && let Some(tunnel) = network.tunnels.get(passage.tunnel)
+    {
+        if tunnel.stated.is_some() {
+            tunnels.insert(passage.tunnel);
+        }
+        for flow in &tunnel.flows {
+            let known = all
+                .get(flow.from.bus)
+                .and_then(|bus| bus.get(flow.from.message));
+            tunnels.extend(known.into_iter().flatten());
+        }
+    }
+    super::tunnel_words::conditions(network, &tunnels)
 }
 
 impl TimeoutResults {
@@ -321,7 +408,10 @@ impl TimeoutResults {
                     result.bus.clone(),
                     micros(result.time),
                     result.losses.to_string(),
-                    longest.map_or_else(|| "none".to_owned(), micros),
+                    longest.map_or_else(
+                        || "none".to_owned(),
+                        |longest| marked(micros(longest), &result.conditions),
+                    ),
                     slack,
                 ]));
             }
@@ -335,6 +425,10 @@ impl TimeoutResults {
             let legend = "longest: the longest time between two receptions: (losses + 1) times the period, and the \
                           bound over all buses less the shortest frames.";
             let _ = writeln!(text, "{}", wrapped(legend));
+        }
+        let conditional = self.all.iter().flat_map(|result| &result.conditions);
+        if let Some(sentence) = sentence(conditional, "A longest time") {
+            let _ = writeln!(text, "{}", wrapped(&sentence));
         }
         for note in &self.notes {
             let _ = writeln!(text, "{}", wrapped(note));
