@@ -1,5 +1,6 @@
 //! Bounds as JSON.
 
+use super::ages::DataAge;
 use super::delay::GatewayDelay;
 use super::timeouts::{TimeoutResult, TimeoutResults};
 use super::tunnel_report::{TunnelReport, TunnelResults};
@@ -20,6 +21,9 @@ pub(super) struct BoundReport {
     /// Networks between gateways, in each direction in which messages go; absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tunnels: Vec<TunnelReport>,
+    /// The ages of values in messages that the gateway makes; absent if it makes none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ages: Vec<DataAge>,
     timeouts: Vec<TimeoutReport>,
 }
 
@@ -159,6 +163,7 @@ pub(super) fn report(
     notes: &[String],
     timeouts: &TimeoutResults,
     tunnels: &TunnelResults<'_>,
+    ages: &[DataAge],
 ) -> BoundReport {
     BoundReport {
         gateway_delay_ns: delay.ns,
@@ -166,6 +171,7 @@ pub(super) fn report(
         left_out: notes.to_vec(),
         buses: all.iter().map(bus).collect(),
         tunnels: tunnels.reports(),
+        ages: ages.to_vec(),
         timeouts: timeouts.all.iter().map(timeout).collect(),
     }
 }

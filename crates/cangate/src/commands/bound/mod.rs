@@ -1,5 +1,6 @@
 //! `cangate bound`: the longest time that a frame can take.
 
+mod ages;
 mod check;
 mod copies;
 mod delay;
@@ -9,6 +10,7 @@ mod from_dbc;
 mod from_dbc_left_out;
 mod from_log;
 mod json;
+mod made;
 mod margin;
 mod page;
 mod passing;
@@ -153,6 +155,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     let all = by_bus(&connected, &assessed);
     let tunnels = TunnelResults::new(&connected, &assessed);
     let timeouts = timeouts::find(&connected, &assessed, &source);
+    let ages = ages::find(&connected, &assessed);
     if let Some(id) = &args.witness {
         let effort = witness::SearchEffort {
             plays: args.plays,
@@ -171,7 +174,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     };
     let mut stdout = std::io::stdout().lock();
     if args.json {
-        let report = json::report(&all, &delay, &connected.notes, &timeouts, &tunnels);
+        let report = json::report(&all, &delay, &connected.notes, &timeouts, &tunnels, &ages);
         serde_json::to_writer_pretty(&mut stdout, &report).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
@@ -185,6 +188,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         if checked.is_none() {
             text.push_str(&tunnels.render());
             text.push_str(&timeouts.render());
+            text.push_str(&ages::render(&ages));
         }
         for sentence in margin.iter().flat_map(|margin| &margin.sentences) {
             text.push_str(&format!("Margin: {sentence}\n"));
@@ -199,6 +203,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             margin: margin.as_ref(),
             timeouts: &timeouts,
             tunnels: &tunnels,
+            ages: &ages,
             found: &assessed,
             checked: checked.as_ref(),
             set: &source,

@@ -1,6 +1,7 @@
 //! `cangate bound --report`: bounds, with the measurements next to them, as a page.
 
 use super::AssessedBus;
+use super::ages::{self, DataAge};
 use super::check::{self, CheckedLog};
 use super::delay::GatewayDelay;
 use super::margin::BoundMargin;
@@ -28,6 +29,7 @@ pub(super) struct PageContents<'s> {
     pub(super) margin: Option<&'s BoundMargin>,
     pub(super) timeouts: &'s TimeoutResults,
     pub(super) tunnels: &'s TunnelResults<'s>,
+    pub(super) ages: &'s [DataAge],
     pub(super) found: &'s NetworkFound,
     pub(super) checked: Option<&'s CheckedLog>,
     /// The message set.
@@ -52,6 +54,7 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
         .iter()
         .flat_map(|found| found.conditions.iter().flatten());
     notes.extend(sentence(conditional, "A bound"));
+    notes.extend(ages::notes(shown.ages));
     notes.extend(shown.timeouts.notes.iter().cloned());
     let timeouts = shown.timeouts.all.iter().map(|result| bound::TimeoutData {
         message: result.label(),

@@ -1,8 +1,9 @@
 //! The messages of a set, followed through a gateway file to other buses.
 
 use super::copies::{RoutingTables, SentCopy, SentWay};
+use super::made::{self, MadePlace};
 use super::passing::HopCondition;
-use super::sources::{SourceTimeout, made_alone, source_timeouts};
+use super::sources::{MadeInput, SourceTimeout, made_alone, made_inputs, source_timeouts};
 use super::tunnels::{TunnelEnds, TunnelPlan};
 use analysis::set::{MessageSet, ReceiverTimeout};
 use analysis::{
@@ -41,6 +42,10 @@ pub(super) struct ConnectedSet {
     pub(super) databases: Vec<(usize, Arc<NamedDatabase>)>,
     /// The timeouts of sources from which ports of the gateway make messages.
     pub(super) sources: Vec<SourceTimeout>,
+    /// The messages from which ports of the gateway make messages.
+    pub(super) inputs: Vec<MadeInput>,
+    /// The made messages, on the buses to which routes lead them.
+    pub(super) made: Vec<MadePlace>,
     /// Whether the messages were followed through a gateway.
     pub(super) has_gateway: bool,
     /// For each tunnel and its ports, the properties of the two ends that no bound has.
@@ -79,9 +84,9 @@ impl ConnectedSet {
 
 /// A port of the gateway on a bus.
 #[derive(Clone, Copy)]
-struct AttachedPort {
-    bus: usize,
-    node: usize,
+pub(super) struct AttachedPort {
+    pub(super) bus: usize,
+    pub(super) node: usize,
 }
 
 /// Returns a set without a gateway.
@@ -143,6 +148,15 @@ pub(super) fn connect(
             "--gateway: fewer than two of its ports are on buses of the set; a port of kind \"bus\" is on the \
              bus that it names, another one on that of [nodes.PORT], or of its own name",
         ));
+    }
+    for gateway in &gateways {
+        made::add(
+            &mut all,
+            gateway.config,
+            &gateway.ports,
+            &gateway.tables,
+            delay,
+        )?;
     }
     for gateway in &gateways {
         name_messages(&mut all, gateway);
@@ -240,6 +254,7 @@ fn arrive(
         if let Some(spec) = gateway.config.ports.get(port) {
             let found = source_timeouts(spec, way, sent);
             all.sources.extend(found);
+            all.inputs.extend(made_inputs(spec, way, sent));
         }
         return Ok(None);
     };

@@ -8,6 +8,7 @@ use frame::{CanId, Nanos};
 use port::PortSpec;
 use port::composed::ComposedSettings;
 use port::composed::rules::ComposedMessage;
+use signals::OutOfRange;
 
 /// The timeout of a signal from which a port of the gateway makes a message.
 #[derive(Clone)]
@@ -24,6 +25,61 @@ pub(super) struct SourceTimeout {
     pub(super) delay: Nanos,
     /// The tunnel between the bus and the gateway.
     pub(super) passage: Option<TunnelPassage>,
+}
+
+/// A message from which a port of the gateway makes another one.
+#[derive(Clone)]
+pub(super) struct MadeInput {
+    /// The message on the bus from which the gateway receives it.
+    pub(super) place: MessagePlace,
+    /// The port that makes the message, and its name.
+    pub(super) made: String,
+    /// The condition on which each frame is passed on to the port, and its values are taken.
+    pub(super) condition: HopCondition,
+    /// The longest time that the gateway takes to pass it on, ns.
+    pub(super) delay: Nanos,
+    /// The tunnel between the bus and the gateway.
+    pub(super) passage: Option<TunnelPassage>,
+}
+
+/// Returns the messages that a port makes from this copy.
+pub(super) fn made_inputs(port: &PortSpec, way: &SentWay<'_>, sent: &SentCopy) -> Vec<MadeInput> {
+    let Some(settings) = port.settings.downcast_ref::<ComposedSettings>() else {
+        return Vec::new();
+    };
+    let id = sent.shape.header().id().raw();
+    let mut all = Vec::new();
+    for made in &settings.messages {
+        let own = made.assignments.iter().filter(|assignment| {
+            let input = settings.inputs.get(assignment.source.message);
+            input.is_some_and(|input| id & input.mask == input.id & input.mask)
+        });
+        let mut own = own.peekable();
+        if own.peek().is_none() {
+            continue;
+        }
+        let mut condition = sent.condition;
+        for assignment in own {
+            let input = settings.inputs.get(assignment.source.message);
+            let signal = input.and_then(|input| input.signals.get(assignment.source.signal));
+            let drops = match assignment.range.outside {
+                OutOfRange::Drop => Some("leads to a signal that drops values out of range"),
+                _ if signal.is_some_and(|signal| !signal.presence.is_empty()) => {
+                    Some("leads to a signal that is not in all frames")
+                }
+                _ => None,
+            };
+            condition.drops = condition.drops.or(drops);
+        }
+        all.push(MadeInput {
+            place: way.from,
+            made: format!("{}, port {}", made.name, port.name),
+            condition,
+            delay: way.delay,
+            passage: way.passage,
+        });
+    }
+    all
 }
 
 /// Returns the timeouts of the signals for which a port that makes messages reads this copy.

@@ -2,7 +2,7 @@
 
 use super::passing::HopCondition;
 use super::routes::ConnectedSet;
-use super::sources::SourceTimeout;
+use super::sources::{MadeInput, SourceTimeout};
 use super::tunnel_words::{marked, sentence};
 use super::words::micros;
 use super::{MISSED, NAMED};
@@ -64,22 +64,32 @@ impl TimeoutResult {
 }
 
 /// A timeout of which the place of reception is known.
-struct PlacedTimeout {
-    place: MessagePlace,
-    node: String,
-    time: Nanos,
-    losses: u32,
-    source: String,
+pub(super) struct PlacedTimeout {
+    pub(super) place: MessagePlace,
+    pub(super) node: String,
+    pub(super) time: Nanos,
+    pub(super) losses: u32,
+    pub(super) source: String,
     /// The condition and the delay after the reception, for a port that makes messages.
-    then: Option<TimeoutAfter>,
+    pub(super) then: Option<TimeoutAfter>,
 }
 
 /// The way from a bus to a port that makes messages.
 #[derive(Clone, Copy)]
-struct TimeoutAfter {
+pub(super) struct TimeoutAfter {
     condition: HopCondition,
     delay: Nanos,
     passage: Option<TunnelPassage>,
+}
+
+impl From<&MadeInput> for TimeoutAfter {
+    fn from(input: &MadeInput) -> Self {
+        Self {
+            condition: input.condition,
+            delay: input.delay,
+            passage: input.passage,
+        }
+    }
 }
 
 /// Compares all timeouts: those of the set, of the databases, and of the gateway's sources.
@@ -250,7 +260,8 @@ fn bus_name(connected: &ConnectedSet, bus: usize) -> String {
     bus.map_or_else(String::new, |bus| bus.name.clone())
 }
 
-fn result(
+/// Returns the longest distance of a timeout's message.
+pub(super) fn result(
     connected: &ConnectedSet,
     origins: &MessageOrigins<'_>,
     found: &NetworkFound,
