@@ -58,7 +58,7 @@ fn the_age_of_a_value_is_as_by_hand() {
         (&display["node"], &display["period_ns"]),
         (&"to_body".into(), &50_000_000.into())
     );
-    // The worker is late by its time; the frame of 68 bits with 3 of intermission blocks, 87 follow.
+    // The worker is late by its time; a frame of 68 bits with 3 of intermission blocks, 87 follow.
     let made = 100_000 + (68 + 3 + 87) * 8_000;
     assert_eq!(display["bound"]["response_ns"], made);
     let age = &all["ages"][0];

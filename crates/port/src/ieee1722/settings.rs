@@ -186,7 +186,7 @@ pub struct AvtpSettings {
 }
 
 impl AvtpSettings {
-    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
+    pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         let keys = AvtpKeys::read(table, found);
         if keys.bus > keys.version.last_bus() {
             let hint = "add `version = 2`, if the other side has it, or use 0 to 31";

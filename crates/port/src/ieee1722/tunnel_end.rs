@@ -74,3 +74,45 @@ impl AvtpSettings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use config::{Diagnostics, SourceText, TomlDocument};
+    use frame::{CanId, Frame};
+    use net::DatagramWriter;
+    use net::ieee1722::{AcfWriter, DEFAULT_STREAM, MessageVersion};
+
+    /// The bytes of frames and headers are those that are written.
+    #[test]
+    fn datagrams_have_the_bytes_that_bounds_count() {
+        for brief in [false, true] {
+            let text = format!("connect = \"192.0.2.1:17220\"\nbrief = {brief}");
+            let source = SourceText::new("port", &text);
+            let mut found = Diagnostics::new();
+            let document = TomlDocument::parse(&source, &mut found);
+            let mut table = document.root();
+            let settings = super::AvtpSettings::parse(&mut table, &mut found);
+            assert!(!found.has_errors());
+            let end: &dyn crate::TunnelEnd = &settings;
+            let mut writer = AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 0, brief);
+            let id = CanId::sff(0x123).unwrap();
+            for frames in [
+                vec![Frame::classic(id, &[1; 3]).unwrap()],
+                vec![
+                    Frame::classic(id, &[]).unwrap(),
+                    Frame::fd(id, 0, &[2; 48]).unwrap(),
+                ],
+            ] {
+                let mut out = Vec::new();
+                for frame in &frames {
+                    writer.push(&frame.view(), 0, &mut out).unwrap();
+                }
+                let counted = frames.iter().map(|f| end.frame_bytes(&f.header()));
+                // Ethernet, IPv4 and UDP.
+                let headers = 38 + 28;
+                let all = end.header_bytes() + counted.sum::<u64>();
+                assert_eq!(all, headers + out.len() as u64);
+            }
+        }
+    }
+}

@@ -9,7 +9,7 @@
 //!
 //! > age < P + R + g + C + M.
 
-use super::routes::ConnectedSet;
+use super::connected::ConnectedSet;
 use super::timeouts::{PlacedTimeout, TimeoutAfter, result};
 use super::tunnel_words::{marked, sentence};
 use super::words::micros;

@@ -1,7 +1,7 @@
 //! The messages that ports of a gateway make, on the buses to which routes lead them.
 
+use super::connected::{AttachedPort, ConnectedSet, MadePlace};
 use super::copies::RoutingTables;
-use super::routes::{AttachedPort, ConnectedSet};
 use analysis::{Arrival, FrameShape, Message, MessagePlace};
 use console::Failure;
 use frame::{Kind, Nanos, wire};
@@ -9,16 +9,6 @@ use gateway::config::GatewayConfig;
 use port::composed::ComposedSettings;
 use port::composed::rules::{ComposedMessage, SendTiming};
 use route::PortId;
-
-/// A made message on a bus.
-#[derive(Clone)]
-pub(super) struct MadePlace {
-    /// The message and the port that makes it, as `SourceTimeout::made` has them.
-    pub(super) made: String,
-    pub(super) place: MessagePlace,
-    /// Its cycle, ns; `None` if it has none.
-    pub(super) cycle: Option<Nanos>,
-}
 
 /// Adds the made messages of a gateway to the buses to which routes lead them, if the set does not
 /// have them. `delay`: the longest time by which the gateway is late.

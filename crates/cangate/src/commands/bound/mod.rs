@@ -2,6 +2,7 @@
 
 mod ages;
 mod check;
+mod connected;
 mod copies;
 mod delay;
 #[cfg(feature = "dbc")]
@@ -12,6 +13,7 @@ mod from_log;
 mod json;
 mod made;
 mod margin;
+mod over_tunnels;
 mod page;
 mod passing;
 mod routes;
@@ -29,6 +31,7 @@ use crate::input::load_config;
 use analysis::set;
 use analysis::{Assessment, BusSpec, CompiledBus, LengthSearch, NetworkFound};
 use config::SourceText;
+use connected::ConnectedSet;
 use console::Failure;
 use console::input::read_source;
 use console::output;
@@ -37,7 +40,6 @@ use frame::Nanos;
 use frame::wire::BitRate;
 #[cfg(not(feature = "dbc"))]
 use from_dbc_left_out as from_dbc;
-use routes::ConnectedSet;
 use std::io::Write;
 use tunnel_report::TunnelResults;
 

@@ -3,9 +3,9 @@
 use super::AssessedBus;
 use super::ages::{self, DataAge};
 use super::check::{self, CheckedLog};
+use super::connected::ConnectedSet;
 use super::delay::GatewayDelay;
 use super::margin::BoundMargin;
-use super::routes::ConnectedSet;
 use super::table::{by_priority, filled};
 use super::timeouts::TimeoutResults;
 use super::tunnel_report::TunnelResults;

@@ -1,7 +1,8 @@
 //! The timeouts of receivers, compared with the longest distance between two receptions.
 
+use super::connected::ConnectedSet;
+use super::over_tunnels::{conditions, drops_late};
 use super::passing::HopCondition;
-use super::routes::ConnectedSet;
 use super::sources::{MadeInput, SourceTimeout};
 use super::tunnel_words::{marked, sentence};
 use super::words::micros;
@@ -321,7 +322,8 @@ pub(super) fn result(
             })
         }
     };
-    let conditions = conditions(connected, found, &timeout);
+    let passage = timeout.then.and_then(|then| then.passage);
+    let conditions = conditions(connected, found, timeout.place, passage);
     Some(TimeoutResult {
         conditions,
         id: received.id().to_string(),
@@ -334,62 +336,6 @@ pub(super) fn result(
         hops: words,
         longest,
     })
-}
-
-/// Returns the reason why a tunnel need not hand on each frame that arrives.
-fn drops_late(
-    connected: &ConnectedSet,
-    found: &NetworkFound,
-    passage: TunnelPassage,
-) -> Option<String> {
-    let tunnel = connected.network.tunnels.get(passage.tunnel)?;
-    let flow = tunnel.flows.get(passage.flow)?;
-    let ends = connected.tunnel_ports.get(passage.tunnel)?;
-    let ends = ends.get(flow.port)?;
-    let times = ends.play_out?;
-    let delay = found.tunnels.get(passage.tunnel)?.as_ref().ok()?;
-    let delay = delay.flows.get(passage.flow)?;
-    // A frame is due at its least time at the earliest.
-    let late = delay.arrival().saturating_sub(delay.least);
-    let limit = match (times.drops_late && times.delay.is_some(), times.max_age) {
-        (true, _) => Some((0, "late frames")),
-        (false, Some(age)) => Some((age, "old frames")),
-        (false, None) => None,
-    };
-    let (_, what) = limit.filter(|(limit, _)| late > *limit)?;
-    Some(format!(
-        "port {} drops {what}, and one of tunnel {} can be {} µs late",
-        ends.far,
-        tunnel.name,
-        micros(late)
-    ))
-}
-
-/// Returns the times that were measured or stated, and on which a distance depends.
-fn conditions(
-    connected: &ConnectedSet,
-    found: &NetworkFound,
-    timeout: &PlacedTimeout,
-) -> Vec<String> {
-    let network = &connected.network;
-    let all = found.conditions(network);
-    let of_place = all.get(timeout.place.bus);
-    let of_place = of_place.and_then(|bus| bus.get(timeout.place.message));
-    let mut tunnels = of_place.cloned().unwrap_or_default();
-    if let Some(passage) = timeout.then.and_then(|then| then.passage)
-        && let Some(tunnel) = network.tunnels.get(passage.tunnel)
-    {
-        if tunnel.stated.is_some() {
-            tunnels.insert(passage.tunnel);
-        }
-        for flow in &tunnel.flows {
-            let known = all
-                .get(flow.from.bus)
-                .and_then(|bus| bus.get(flow.from.message));
-            tunnels.extend(known.into_iter().flatten());
-        }
-    }
-    super::tunnel_words::conditions(network, &tunnels)
 }
 
 impl TimeoutResults {

@@ -1,7 +1,7 @@
 //! The tunnels of a set, as a table, as JSON and for the page.
 
 use super::MISSED;
-use super::routes::ConnectedSet;
+use super::connected::ConnectedSet;
 use super::table::dotted;
 use super::tunnel_words::{link_words, origin, play_out_words};
 use super::tunnels::TunnelEnds;
