@@ -85,6 +85,7 @@ fn network(order: SendOrder) -> Network {
     let mut network = Network {
         buses: (0..BUSES).map(|n| bus(n, order, false, false)).collect(),
         hops: Vec::new(),
+        tunnels: Vec::new(),
     };
     for from in 0..BUSES as usize {
         let to = (from + 1) % BUSES as usize;
@@ -109,6 +110,7 @@ fn network(order: SendOrder) -> Network {
                 },
                 delay: 100_000,
                 unchanged: true,
+                passage: None,
             });
         }
     }

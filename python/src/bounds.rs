@@ -16,6 +16,7 @@ fn bounds_of_text<'py>(py: Python<'py>, name: &str, text: &str) -> PyResult<Boun
         let network = Network {
             buses: set.buses.clone(),
             hops: Vec::new(),
+            tunnels: Vec::new(),
         };
         let found = network.assess(&mut LengthSearch::new());
         Ok((set, found.map_err(|error| format!("{name}: {error}"))?))

@@ -54,7 +54,8 @@
 //! [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]:
 //! queues in order of arrival. [`mod@refill`]: nodes that need time to put the next frame into a
 //! buffer. [`mod@offset`]: messages that share a clock. [`CompiledBus::assess`]: nodes that depend
-//! on one another. [`Network`]: gateways. [`mod@reception`]: the timeouts of receivers.
+//! on one another. [`Network`]: gateways. [`mod@tunnel`]: networks between
+//! them. [`mod@reception`]: the timeouts of receivers.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -67,6 +68,7 @@ extern crate std;
 mod arrival;
 mod assess;
 mod compiled;
+mod conditional;
 pub mod curve;
 pub mod estimate;
 mod length;
@@ -75,6 +77,7 @@ mod model;
 mod network;
 pub mod offset;
 mod origins;
+mod place;
 mod priority;
 pub mod queue;
 pub mod reception;
@@ -87,6 +90,7 @@ mod shape;
 mod simulated;
 mod stream;
 pub mod train;
+pub mod tunnel;
 pub mod window;
 mod witness;
 mod words;
@@ -94,11 +98,13 @@ mod words;
 pub use arrival::Arrival;
 pub use assess::{Assessment, MessageBound, NodeBound};
 pub use compiled::CompiledBus;
+pub use conditional::StatedTunnels;
 pub use curve::{ArrivalError, MAX_DISTANCES};
 pub use length::{FrameBits, LengthRule, LengthSearch, by_formula};
 pub use model::{BusSpec, Message, ModelError, NodeSpec, QueueService, SendOrder};
-pub use network::{GatewayHop, MessagePlace, Network, NetworkError, NetworkFound};
+pub use network::{GatewayHop, Network, NetworkError, NetworkFound};
 pub use origins::MessageOrigins;
+pub use place::MessagePlace;
 pub use priority::{BoundParts, LatencyBound};
 pub use reception::ReceptionDistance;
 pub use refill::BufferRefill;

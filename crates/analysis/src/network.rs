@@ -12,25 +12,23 @@
 //! least the shortest length after each other; the gateway's time can bring them nearer by as much
 //! as it varies.
 //!
+//! Over a tunnel ([`mod@crate::tunnel`]), the least time of the tunnel is part of `base`, and its
+//! longest time part of the jitter. It depends on the jitter of all messages in the tunnel, which
+//! grows with the others.
+//!
 //! The bounds of one bus need those of others, in circles where routes go both ways. The search
 //! begins without any jitter and repeats until nothing grows; [`crate::CompiledBus::assess`]
 //! explains why the result is safe. Where jitter feeds jitter around a circle it can grow without
 //! end: then there is no bound, and [`NetworkFound::circle`] lists the buses.
 
 use crate::train::{self, FrameSource};
-use crate::{Assessment, BusSpec, CompiledBus, LengthSearch, ModelError, NoBound, SendOrder};
+use crate::tunnel::{self, TunnelArrival, TunnelFound, TunnelPassage, TunnelSpec};
+use crate::{
+    Assessment, BusSpec, CompiledBus, LengthSearch, MessagePlace, ModelError, NoBound, SendOrder,
+};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
-
-/// A message of a bus.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MessagePlace {
-    /// An index into [`Network::buses`].
-    pub bus: usize,
-    /// An index into [`BusSpec::messages`].
-    pub message: usize,
-}
 
 /// A message that a gateway passes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +42,9 @@ pub struct GatewayHop {
     pub delay: Nanos,
     /// Whether the frame is passed on unchanged, with its ID and payload.
     pub unchanged: bool,
+    /// The tunnel between the two buses, if there is one. Then `delay` is the time of the gateway
+    /// behind it, and [`tunnel::TunnelFlow::before`] that of the one in front.
+    pub passage: Option<TunnelPassage>,
 }
 
 /// Buses and the gateways between them.
@@ -53,6 +54,8 @@ pub struct Network {
     pub buses: Vec<BusSpec>,
     /// The messages that gateways pass on. A message is the target of at most one hop.
     pub hops: Vec<GatewayHop>,
+    /// The tunnels between gateways, each in one direction.
+    pub tunnels: Vec<TunnelSpec>,
 }
 
 /// The results for a network.
@@ -66,6 +69,8 @@ pub struct NetworkFound {
     /// For each bus and message, the earliest time after its event at which it can arrive there,
     /// ns; 0 for a message that was not passed on.
     pub base: Vec<Vec<Nanos>>,
+    /// The results for each tunnel.
+    pub tunnels: Vec<Result<TunnelFound, NoBound>>,
     /// Buses whose jitters grow without end, in a circle; empty if there is none.
     pub circle: Vec<usize>,
 }
@@ -90,6 +95,10 @@ pub enum NetworkError {
              one"
     )]
     TwoWays(usize),
+    /// A tunnel has a flow of a message or of a port that does not exist, or a hop leads through a
+    /// flow that does not exist, or that is another message's.
+    #[error("tunnel {0} has a flow that does not fit its ports, its messages or its hops")]
+    Flow(usize),
 }
 
 /// Maximum number of rounds of the search.
@@ -125,14 +134,17 @@ impl Network {
             compiled.push(one.map_err(|error| NetworkError::Bus { bus, error })?);
         }
         let order = self.in_order(&compiled)?;
+        self.check_flows(&compiled)?;
         let mut base: Vec<Vec<Nanos>> = compiled
             .iter()
             .map(|bus| vec![0; bus.messages.len()])
             .collect();
         for hop in &order {
             let shortest = compiled[hop.from.bus].messages[hop.from.message].shortest;
-            base[hop.to.bus][hop.to.message] = base[hop.from.bus][hop.from.message] + shortest;
-            pass(&mut compiled, hop, 0);
+            let least = self.least(hop);
+            base[hop.to.bus][hop.to.message] =
+                base[hop.from.bus][hop.from.message] + shortest + least;
+            pass(&mut compiled, hop, 0, hop.delay);
             compiled[hop.to.bus].messages[hop.to.message].offset = None;
         }
         self.trace(&mut compiled);
@@ -140,10 +152,12 @@ impl Network {
             buses: compiled.iter().map(own).collect(),
             compiled,
             base,
+            tunnels: Vec::new(),
             circle: Vec::new(),
         };
         for round in 0.. {
-            let grown = found.round(&order);
+            found.assess_tunnels(self);
+            let grown = found.round(self, &order);
             let changed = |bus: &usize| grown.get(*bus) == Some(&true);
             if !grown.contains(&true) {
                 break;
@@ -192,6 +206,7 @@ impl Network {
                 ratio: 0,
                 longest: 0,
                 copies: 0,
+                least: Nanos::MAX,
                 shortest: compiled[hop.from.bus]
                     .least_occupied(hop.from.message)
                     .unwrap_or(1),
@@ -202,10 +217,43 @@ impl Network {
                 source.ratio = source.ratio.saturating_add(*ratio);
                 source.longest = source.longest.saturating_add(sent.occupied);
                 source.copies += 1;
-                source.delay = source.delay.max(copy.delay);
+                let least = self.least(copy);
+                source.least = source.least.min(least);
+                source.delay = source.delay.max(least.saturating_add(copy.delay));
             }
             compiled[hop.to.bus].messages[hop.to.message].source = Some(source);
         }
+    }
+
+    /// Returns the least time of a hop, ns.
+    fn least(&self, hop: &GatewayHop) -> Nanos {
+        let tunnel = hop
+            .passage
+            .map(|passage| (self.tunnels.get(passage.tunnel), passage.flow));
+        tunnel.map_or(0, |(tunnel, flow)| {
+            tunnel.map_or(0, |tunnel| tunnel.least(flow))
+        })
+    }
+
+    fn check_flows(&self, compiled: &[CompiledBus]) -> Result<(), NetworkError> {
+        for (number, tunnel) in self.tunnels.iter().enumerate() {
+            let fits = |flow: &tunnel::TunnelFlow| {
+                let bus = compiled.get(flow.from.bus);
+                bus.is_some_and(|bus| flow.from.message < bus.messages.len())
+                    && flow.port < tunnel.ports.len()
+            };
+            if !tunnel.flows.iter().all(fits) {
+                return Err(NetworkError::Flow(number));
+            }
+        }
+        for (hop, passage) in self.hops.iter().filter_map(|hop| Some((hop, hop.passage?))) {
+            let tunnel = self.tunnels.get(passage.tunnel);
+            let flow = tunnel.and_then(|tunnel| tunnel.flows.get(passage.flow));
+            if flow.is_none_or(|flow| flow.from != hop.from) {
+                return Err(NetworkError::Flow(passage.tunnel));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the hops, each after the one that leads to its beginning.
@@ -244,32 +292,105 @@ fn own(bus: &CompiledBus) -> Assessment {
     bus.assess(&bus.arrivals())
 }
 
-/// Sets the arrival of a message that is passed on.
-fn pass(compiled: &mut [CompiledBus], hop: &GatewayHop, jitter: Nanos) {
+/// Sets the arrival of a message that is passed on. `varies`: the difference between the longest
+/// and the least time of the hop.
+fn pass(compiled: &mut [CompiledBus], hop: &GatewayHop, jitter: Nanos, varies: Nanos) {
     let from = compiled[hop.from.bus].messages[hop.from.message];
-    let distance = from.shortest.saturating_sub(hop.delay);
+    let distance = from.shortest.saturating_sub(varies);
     let arrival = from.arrival.with_jitter(jitter, distance);
     compiled[hop.to.bus].messages[hop.to.message].arrival = arrival;
 }
 
 impl NetworkFound {
+    /// Computes the times of all tunnels from the bounds of this round.
+    fn assess_tunnels(&mut self, network: &Network) {
+        let each = network.tunnels.iter().map(|tunnel| {
+            let arrivals = tunnel.flows.iter().map(|flow| self.arrival_at(flow));
+            let arrivals: Result<Vec<TunnelArrival>, NoBound> = arrivals.collect();
+            tunnel::assess(tunnel, &arrivals?)
+        });
+        self.tunnels = each.collect();
+    }
+
+    /// Returns how the frames of a flow come to the port of a tunnel.
+    fn arrival_at(&self, flow: &tunnel::TunnelFlow) -> Result<TunnelArrival, NoBound> {
+        let response = self.response(flow.from).map_err(|_| NoBound::Upstream)?;
+        let bus = &self.compiled[flow.from.bus];
+        let sent = bus.messages[flow.from.message];
+        let earliest = self.base[flow.from.bus][flow.from.message] + sent.shortest;
+        let jitter = response
+            .saturating_add(flow.before)
+            .saturating_sub(earliest);
+        let distance = sent.shortest.saturating_sub(flow.before);
+        Ok(TunnelArrival {
+            arrival: sent.arrival.with_jitter(jitter, distance),
+            bus: flow.from.bus,
+            shortest: bus.least_occupied(flow.from.message).unwrap_or(1),
+            spread: flow.before,
+        })
+    }
+
+    /// Returns the least and the longest time of a hop, from the end of frame on the bus before to
+    /// the release on the next one, ns.
+    ///
+    /// # Errors
+    /// The tunnel on its way has no bound.
+    pub fn hop_times(&self, hop: &GatewayHop) -> Result<(Nanos, Nanos), NoBound> {
+        self.passage_times(hop.passage, hop.delay)
+    }
+
+    /// Returns the least and the longest time through a tunnel, if there is one, and a gateway that
+    /// takes up to `delay`, ns.
+    ///
+    /// # Errors
+    /// The tunnel has no bound.
+    pub fn passage_times(
+        &self,
+        passage: Option<TunnelPassage>,
+        delay: Nanos,
+    ) -> Result<(Nanos, Nanos), NoBound> {
+        let Some(passage) = passage else {
+            return Ok((0, delay));
+        };
+        let tunnel = self.tunnels.get(passage.tunnel).ok_or(NoBound::TooLong)?;
+        let found = tunnel.as_ref().map_err(|why| *why)?;
+        let flow = found.flows.get(passage.flow).ok_or(NoBound::TooLong)?;
+        Ok((flow.least, flow.most().saturating_add(delay)))
+    }
+
     /// Propagates jitter; returns for each bus whether one of its messages has more than before.
-    fn round(&mut self, order: &[GatewayHop]) -> Vec<bool> {
+    fn round(&mut self, network: &Network, order: &[GatewayHop]) -> Vec<bool> {
         let mut grown = vec![false; self.compiled.len()];
         for hop in order {
             // A message without a bound has no jitter to propagate: `give_up` handles it.
-            let Ok(response) = self.response(hop.from) else {
+            let (Ok(response), Ok((least, most))) = (self.response(hop.from), self.hop_times(hop))
+            else {
                 continue;
             };
             let base = self.base[hop.to.bus][hop.to.message];
-            let jitter = response.saturating_add(hop.delay).saturating_sub(base);
+            let jitter = response.saturating_add(most).saturating_sub(base);
             let known = self.compiled[hop.to.bus].messages[hop.to.message].arrival;
             if jitter > known.jitter() {
-                pass(&mut self.compiled, hop, jitter);
+                pass(&mut self.compiled, hop, jitter, most.saturating_sub(least));
                 grown[hop.to.bus] = true;
+            }
+            if hop.passage.is_some() {
+                self.retime(network, hop, most);
             }
         }
         grown
+    }
+
+    /// Sets the longest time of a message's source, and of those that share it.
+    fn retime(&mut self, network: &Network, hop: &GatewayHop, most: Nanos) {
+        let copies = network.hops.iter();
+        let copies = copies.filter(|copy| copy.from == hop.from && copy.to.bus == hop.to.bus);
+        for copy in copies {
+            let sent = &mut self.compiled[copy.to.bus].messages[copy.to.message];
+            if let Some(source) = &mut sent.source {
+                source.delay = source.delay.max(most);
+            }
+        }
     }
 
     /// Withdraws bounds that depend on messages without one.
@@ -282,7 +403,7 @@ impl NetworkFound {
         loop {
             let mut lost = false;
             for hop in order {
-                if self.response(hop.from).is_ok() {
+                if self.response(hop.from).is_ok() && self.hop_times(hop).is_ok() {
                     continue;
                 }
                 // The time at which it arrives is not known. If all nodes send in order of

@@ -97,6 +97,7 @@ mod tests {
             to: place(to),
             delay: 0,
             unchanged: true,
+            passage: None,
         }
     }
 
@@ -104,6 +105,7 @@ mod tests {
         Network {
             buses: Vec::new(),
             hops: hops.to_vec(),
+            tunnels: Vec::new(),
         }
     }
 

@@ -84,11 +84,12 @@ impl ReceptionDistance {
         self.events.saturating_add(varies)
     }
 
-    /// Returns the distance at a receiver that gets each frame at once, or up to `delay` ns later.
+    /// Returns the distance at a receiver that gets each frame `least` to `most` ns later.
     #[must_use]
-    pub const fn delayed(self, delay: Nanos) -> Self {
+    pub const fn delayed(self, least: Nanos, most: Nanos) -> Self {
         Self {
-            response: self.response.saturating_add(delay),
+            response: self.response.saturating_add(most),
+            shortest: self.shortest.saturating_add(least),
             ..self
         }
     }

@@ -8,8 +8,9 @@
 //! released here at most Δ after its end of frame there (the gateway's own time, and its wait in a
 //! queue, if the frame is considered from the end of that wait on). So f ended at most Δ before the
 //! interval, the last one at most at its end, and all lengths there but that of f add up to at most
-//! t + Δ. If a frame takes at most ρ times as long here as there, then together they occupy this
-//! bus for at most
+//! t + Δ. If each takes at least δ, as over a tunnel, all ends move by δ: Δ is the longest time
+//! less the least one. If a frame takes at most ρ times as long here as there, then together they
+//! occupy this bus for at most
 //!
 //! > the longest of them here + ρ · (t + Δ).
 //!
@@ -50,7 +51,8 @@ pub(crate) struct FrameSource {
     pub(crate) copies: u64,
     /// The least time that a frame occupies the bus there, intermission included, ns.
     pub(crate) shortest: Nanos,
-    /// The longest time from its end of frame there to its release here, ns.
+    /// The least and the longest time from its end of frame there to its release here, ns.
+    pub(crate) least: Nanos,
     pub(crate) delay: Nanos,
 }
 
@@ -66,8 +68,10 @@ pub(crate) struct FrameTrain {
     bus: usize,
     pub(crate) ratio: u64,
     longest: Nanos,
-    /// Δ.
-    spread: Nanos,
+    /// The longest time from an end of frame to the time at which it is considered, ns, and the
+    /// least one. Their difference is Δ.
+    latest: Nanos,
+    earliest: Nanos,
     /// The greatest number of copies of a frame.
     copies: u64,
     /// The shortest frame there, ns.
@@ -79,7 +83,7 @@ pub(crate) struct FrameTrain {
 impl FrameTrain {
     /// Returns the longest time that they occupy this bus, of those released in an interval, ns.
     pub(crate) fn work(&self, span: Nanos) -> Nanos {
-        let time = u128::from(span.saturating_add(self.spread));
+        let time = u128::from(span.saturating_add(self.latest - self.earliest));
         let parts = time.saturating_mul(u128::from(self.ratio));
         // Plus one, because the amount of the rounding differs from time to time.
         let work = parts.div_ceil(u128::from(ONE)) + 1;
@@ -98,14 +102,15 @@ pub(crate) fn trains(
     let mut all: Vec<FrameTrain> = Vec::new();
     let places = messages.map(|(source, later, pause)| {
         let source = source?;
-        let spread = source.delay.saturating_add(later);
+        let latest = source.delay.saturating_add(later);
         let place = all.iter().position(|train| train.bus == source.bus);
         let place = place.unwrap_or_else(|| {
             all.push(FrameTrain {
                 bus: source.bus,
                 ratio: 0,
                 longest: 0,
-                spread: 0,
+                latest: 0,
+                earliest: Nanos::MAX,
                 copies: 0,
                 shortest: Nanos::MAX,
                 pause: 0,
@@ -115,7 +120,8 @@ pub(crate) fn trains(
         let train = all.get_mut(place)?;
         train.ratio = train.ratio.max(source.ratio);
         train.longest = train.longest.max(source.longest);
-        train.spread = train.spread.max(spread);
+        train.latest = train.latest.max(latest);
+        train.earliest = train.earliest.min(source.least.min(latest));
         train.copies = train.copies.max(source.copies);
         train.shortest = train.shortest.min(source.shortest);
         train.pause = train.pause.max(pause);

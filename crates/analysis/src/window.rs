@@ -46,7 +46,7 @@ pub const LONGEST: Nanos = 3_600_000_000_000;
 
 /// The load from which on a busy period need not end; 1 is the whole bus. The difference to 1
 /// covers the rounding of the sum.
-const FULL: f64 = 1.0 - 1e-9;
+pub(crate) const FULL: f64 = 1.0 - 1e-9;
 
 /// The reason why there is no bound.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -4,6 +4,7 @@ use crate::network_link::NetworkLink;
 use crate::opener::PortOpener;
 use crate::queueing::QueueSize;
 use crate::stand_in::{SimulatedPlace, StandIn};
+use crate::tunnel_end::TunnelEnd;
 use crate::{Halves, PortError};
 use config::{Diagnostics, KeySpec, TomlTable};
 use frame::{CanId, Kind};
@@ -216,6 +217,11 @@ pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
     /// probably does the same with the stamps of frames that leave here.
     fn plays_out(&self) -> bool {
         false
+    }
+
+    /// Returns the port as an end of a tunnel over datagrams; `None` if it is none.
+    fn tunnel_end(&self) -> Option<&dyn TunnelEnd> {
+        None
     }
 
     /// Returns the IDs of the messages that the port makes itself; `None` for a port whose frames

@@ -63,6 +63,7 @@ mod pace;
 mod queueing;
 mod spec;
 mod stand_in;
+mod tunnel_end;
 mod wait;
 
 kinds::kinds! {
@@ -112,4 +113,5 @@ pub use pace::SourcePace;
 pub use queueing::{QueueSettings, QueueSize};
 pub use spec::PortSpec;
 pub use stand_in::{NodeStandIn, SimulatedPlace, StandIn};
+pub use tunnel_end::{ETHERNET_BYTES, PlayOutTimes, SHORTEST_ETHERNET, TunnelEnd};
 pub use wait::{Halves, PollReceive, PollTransmit, PortWait};

@@ -7,6 +7,7 @@ mod distances;
 mod id;
 mod message;
 mod timeouts;
+mod tunnels;
 
 use crate::{BusSpec, Message, MessagePlace, NodeSpec, SendOrder};
 use alloc::collections::BTreeMap;
@@ -19,6 +20,7 @@ use config::{
 use core::ops::Range;
 use frame::Nanos;
 use timeouts::ParsedTimeout;
+pub use tunnels::{GatewayTunnel, PortPair};
 
 /// Maximum number of messages in a set.
 pub const MOST_MESSAGES: usize = 100_000;
@@ -36,6 +38,8 @@ pub struct MessageSet {
     pub longest_periods: Vec<Vec<Option<Nanos>>>,
     /// The timeouts of receivers, in the order of the file.
     pub timeouts: Vec<ReceiverTimeout>,
+    /// The networks between gateways, in the order of the file.
+    pub tunnels: Vec<GatewayTunnel>,
 }
 
 /// The time for which a node waits for a message.
@@ -56,7 +60,7 @@ pub struct ReceiverTimeout {
 }
 
 /// The tables of a message set.
-const TABLES: [&str; 3] = ["buses", "nodes", "messages"];
+const TABLES: [&str; 4] = ["buses", "nodes", "messages", "tunnels"];
 
 /// Misnomers for the tables of a message set.
 const TOP: &[KeyMisnomer] = &[
@@ -64,6 +68,7 @@ const TOP: &[KeyMisnomer] = &[
     KeyMisnomer::new("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
     KeyMisnomer::new("messages", &["message", "frame", "frames", "signals"])
         .hint("write [[messages]]"),
+    KeyMisnomer::new("tunnels", &["tunnel", "links"]).hint("write [tunnels.NAME]"),
 ];
 
 /// The parts that have been read so far.
@@ -107,6 +112,7 @@ pub fn load(source: &SourceText) -> Result<MessageSet, Vec<Diagnostic>> {
     let mut reading = SetReader::default();
     reading.read_buses(&mut root, &mut found);
     reading.read_nodes(&mut root, &mut found);
+    let tunnels = read_tunnels(&mut root, &mut found);
     let messages = root.tables("messages", "message", &mut found);
     if messages.is_empty() && root.key_span("messages").is_none() {
         root.missing("messages", "describe one in [[messages]]", &mut found);
@@ -134,7 +140,20 @@ pub fn load(source: &SourceText) -> Result<MessageSet, Vec<Diagnostic>> {
         buses: reading.buses,
         longest_periods: reading.longest_periods,
         timeouts: reading.timeouts,
+        tunnels,
     })
+}
+
+fn read_tunnels(root: &mut TomlTable<'_>, found: &mut Diagnostics) -> Vec<GatewayTunnel> {
+    let given = root.get("tunnels");
+    let Some(table) = given.and_then(|given| given.table("[tunnels]", found)) else {
+        return Vec::new();
+    };
+    let each = table.all().into_iter().filter_map(|(name, value)| {
+        let table = value.table(format!("[tunnels.{}]", name.value), found)?;
+        tunnels::parse(name.value, table, name.span, found)
+    });
+    each.collect()
 }
 
 impl SetReader {

@@ -65,7 +65,7 @@ pub(super) fn network(
 }
 
 /// With another ID, and the same payload.
-fn forward(
+pub(super) fn forward(
     network: &mut Network,
     from: MessagePlace,
     to: usize,
@@ -107,6 +107,7 @@ fn forward(
         to,
         delay,
         unchanged: false,
+        passage: None,
     });
 }
 
@@ -341,12 +342,14 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
     let second = vec![message(0x200, 0, 2 * ms), message(0x300, 0, 100 * ms)];
     let place = |bus, message| MessagePlace { bus, message };
     let network = Network {
+        tunnels: Vec::new(),
         buses: vec![bus("500k", first), bus("125k", second)],
         hops: vec![GatewayHop {
             from: place(0, 6),
             to: place(1, 0),
             delay: 0,
             unchanged: false,
+            passage: None,
         }],
     };
     let mut all: Vec<_> = (0..7).map(|i| (0, place(0, i), 0)).collect();
@@ -387,6 +390,7 @@ fn hops_must_lead_somewhere_and_not_around() {
         to: hop.from,
         delay: 0,
         unchanged: false,
+        passage: None,
     };
     let around = network.assess(lengths).err();
     assert!(
@@ -451,6 +455,7 @@ fn frames_of_one_bus_come_one_after_the_other() {
         let place = |bus| move |message| MessagePlace { bus, message };
         let hops = (0..10).map(place(0)).zip((0..10).map(place(1)));
         let network = Network {
+            tunnels: Vec::new(),
             buses: vec![
                 bus("node", SendOrder::Priority, messages.clone()),
                 bus("gateway", one, messages.clone()),
@@ -461,6 +466,7 @@ fn frames_of_one_bus_come_one_after_the_other() {
                     to,
                     delay,
                     unchanged,
+                    passage: None,
                 })
                 .collect(),
         };

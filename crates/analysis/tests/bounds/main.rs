@@ -19,3 +19,4 @@ mod random_errors;
 mod receptions;
 mod refill;
 mod search;
+mod tunnels;

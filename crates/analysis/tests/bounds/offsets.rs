@@ -193,6 +193,7 @@ fn witnesses_keep_to_offsets_and_come_near() {
             let network = Network {
                 buses: vec![bus.clone()],
                 hops: Vec::new(),
+                tunnels: Vec::new(),
             };
             let lengths = &mut LengthSearch::new();
             let found = network.assess(lengths).unwrap();
@@ -270,6 +271,7 @@ fn what_a_gateway_passes_on_has_no_offset() {
         message: second.messages.len() - 1,
     };
     let mut network = Network {
+        tunnels: Vec::new(),
         buses: vec![first, second],
         hops: vec![GatewayHop {
             from: MessagePlace {
@@ -279,6 +281,7 @@ fn what_a_gateway_passes_on_has_no_offset() {
             to: goal,
             delay: 10_000,
             unchanged: false,
+            passage: None,
         }],
     };
     let lengths = &mut LengthSearch::new();

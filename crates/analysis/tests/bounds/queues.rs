@@ -69,6 +69,7 @@ fn searched(bus: &BusSpec, plays: u32, seed: u64, worst: &mut [Nanos]) {
     let network = Network {
         buses: vec![bus.clone()],
         hops: Vec::new(),
+        tunnels: Vec::new(),
     };
     let mut lengths = LengthSearch::new();
     let found = network.assess(&mut lengths).unwrap();

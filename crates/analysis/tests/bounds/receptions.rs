@@ -104,6 +104,7 @@ fn a_distance_reaches_its_bound() {
         let network = Network {
             buses: vec![spec],
             hops: Vec::new(),
+            tunnels: Vec::new(),
         };
         let found = network.assess(&mut lengths).unwrap();
         let (spec, compiled) = (&network.buses[0], &found.compiled[0]);

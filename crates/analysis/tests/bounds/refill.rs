@@ -15,6 +15,7 @@ fn alone(bus: BusSpec) -> Network {
     Network {
         buses: vec![bus],
         hops: Vec::new(),
+        tunnels: Vec::new(),
     }
 }
 
@@ -191,6 +192,7 @@ fn two_buses(
             },
             delay: 50_000,
             unchanged: true,
+            passage: None,
         });
         second.messages.push(Message {
             node: second.nodes.len() - 1,
@@ -200,6 +202,7 @@ fn two_buses(
     let network = Network {
         buses: vec![first, second],
         hops,
+        tunnels: Vec::new(),
     };
     (network, all)
 }
@@ -319,10 +322,12 @@ fn a_full_bus_has_no_bound_but_the_first_frames_of_a_flood_have() {
         to: MessagePlace { bus: 1, message: 0 },
         delay,
         unchanged: true,
+        passage: None,
     };
     let network = Network {
         buses: vec![bus("in", None), bus("out", Some(refill))],
         hops: vec![hop],
+        tunnels: Vec::new(),
     };
     let found = network.assess(&mut LengthSearch::new()).unwrap();
     assert!(found.buses[1].messages[0].bound.is_err());
@@ -357,10 +362,12 @@ fn pauses_of_frames_that_come_one_after_the_other_add_up() {
         to: place(1, message),
         delay: 30_000,
         unchanged: true,
+        passage: None,
     };
     let network = Network {
         buses: vec![bus("in", None), bus("out", Some(refill))],
         hops: (0..12).map(hop).collect(),
+        tunnels: Vec::new(),
     };
     let found = network.assess(&mut LengthSearch::new()).unwrap();
     let all = (0..5_u64).flat_map(|n| {

@@ -18,6 +18,7 @@ fn alone(seed: u64, mailboxes: Option<u8>) -> Network {
     Network {
         buses: vec![set(seed, kind)],
         hops: Vec::new(),
+        tunnels: Vec::new(),
     }
 }
 

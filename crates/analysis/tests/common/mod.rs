@@ -6,6 +6,7 @@
 pub(crate) mod offsets;
 pub(crate) mod reference;
 pub(crate) mod refilled;
+pub(crate) mod tunnelled;
 
 use analysis::{
     Arrival, Assessment, BusSpec, CompiledBus, FrameRelease, FrameShape, LengthRule, LengthSearch,

@@ -55,8 +55,12 @@ pub(crate) struct Bound {
     ///
     /// A port of kind "bus" is on the bus that it names; another one is on the bus of [nodes.PORT],
     /// or of its own name.
+    ///
+    /// With several files, the messages are followed through several gateways; a table
+    /// [tunnels.NAME] of the set describes the network between two of them. Example: --gateway
+    /// near.toml --gateway far.toml
     #[arg(long, value_name = "GATEWAY.TOML")]
-    pub(crate) gateway: Option<PathBuf>,
+    pub(crate) gateway: Vec<PathBuf>,
     /// The most time that the gateway itself takes, from the end of a frame until the next
     /// controller has it.
     ///

@@ -65,7 +65,7 @@ fn a_set_has_a_page_with_the_figures_of_its_json() {
             "frame_ns",
         ];
         for (n, part) in parts.iter().enumerate() {
-            assert_eq!(shown["parts"][n + 2], bound[part], "{part}");
+            assert_eq!(shown["parts"][n + 3], bound[part], "{part}");
         }
         assert_eq!(shown["since"], bound["since_ns"]);
     }

@@ -5,8 +5,10 @@
 mod bound;
 mod bound_dbc;
 mod bound_gateway;
+mod bound_made;
 mod bound_page;
 mod bound_timeouts;
+mod bound_tunnels;
 mod capture;
 mod check;
 mod control;

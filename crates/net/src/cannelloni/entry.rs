@@ -68,7 +68,13 @@ pub(super) fn read(bytes: &[u8]) -> EntryRead<'_> {
 
 /// Returns the length of a frame in bytes.
 pub(super) fn size(frame: &FrameRef<'_>) -> usize {
-    FIXED + usize::from(frame.kind() == Kind::Fd) + frame.data().len()
+    frame_size(frame.kind(), frame.data().len())
+}
+
+/// Returns the length of a frame of this kind and this many payload bytes, in bytes.
+#[must_use]
+pub fn frame_size(kind: Kind, len: usize) -> usize {
+    FIXED + usize::from(kind == Kind::Fd) + len
 }
 
 /// Appends a frame that the protocol [can express](super::carries).

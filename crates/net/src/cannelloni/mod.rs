@@ -18,4 +18,5 @@ mod stream;
 
 pub use crate::bus_frame::is_bus_frame as carries;
 pub use datagram::{CannelloniReader, CannelloniWriter, HEADER, MAX_DATAGRAM};
+pub use entry::frame_size;
 pub use stream::{CannelloniSession, GREETING};

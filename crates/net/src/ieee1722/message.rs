@@ -183,9 +183,15 @@ fn xl_header(first: u32, af: u32, len: usize) -> Result<Header, &'static str> {
 
 /// Returns the length of a message with this frame, in bytes.
 pub(super) fn size(frame: &FrameRef<'_>, brief: bool) -> usize {
-    let header = if frame.kind() == Kind::Xl { 16 } else { 8 };
+    frame_size(frame.kind(), frame.len(), brief)
+}
+
+/// Returns the length of a message with a frame of this kind and this many payload bytes, in bytes.
+#[must_use]
+pub fn frame_size(kind: Kind, len: usize, brief: bool) -> usize {
+    let header = if kind == Kind::Xl { 16 } else { 8 };
     let stamp = if brief { 0 } else { 8 };
-    header + stamp + frame.len().next_multiple_of(4)
+    header + stamp + len.next_multiple_of(4)
 }
 
 /// Appends a message. `stamp`: the time of the frame, ns; `None` for a brief message.

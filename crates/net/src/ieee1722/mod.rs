@@ -19,10 +19,12 @@ mod report;
 mod trail;
 mod writer;
 
-pub use message::MessageVersion;
+pub use crate::cannelloni::MAX_DATAGRAM;
+pub use message::{MessageVersion, frame_size};
 pub use reader::{AcfReader, stream_of, unpadded_len};
 pub use report::{PeerReport, REPORT_BIT, REPORT_LENGTH};
-pub use writer::AcfWriter;
+pub use trail::OWN_TRAIL;
+pub use writer::{AcfWriter, HEADERS};
 
 /// The stream ID of Open1722's programs.
 pub const DEFAULT_STREAM: u64 = 0xAABB_CCDD_EEFF_0001;

@@ -15,6 +15,9 @@ const LAYOUT: [u8; 2] = [b't', 1];
 /// Greatest length of the message, bytes.
 pub(super) const LONGEST: usize = HEADER + 8 * FrameTrail::MAX_STATIONS;
 
+/// Length of the message of a frame that has passed only the gateway that sends it, bytes.
+pub const OWN_TRAIL: usize = HEADER + 8;
+
 /// Reads a message of a user-defined type, of which `bytes` are exactly all; `None` if it is
 /// another one.
 pub(super) fn read(bytes: &[u8]) -> Result<Option<FrameTrail<'_>>, &'static str> {

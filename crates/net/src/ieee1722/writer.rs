@@ -9,7 +9,8 @@ use frame::{FrameRef, Kind, Nanos, dlc};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-const HEADERS: usize = ENCAPSULATION + NTSCF_HEADER;
+/// Length of the headers of a datagram over UDP, bytes.
+pub const HEADERS: usize = ENCAPSULATION + NTSCF_HEADER;
 
 /// Writes the datagrams of one stream, as NTSCF over UDP.
 #[derive(Clone, Debug)]

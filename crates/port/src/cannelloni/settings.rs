@@ -6,12 +6,16 @@ use crate::network::datagram::{
     EXPEDITED, PackRules, TunnelAddresses, TunnelRules, check_mark, check_own, check_tunnel,
 };
 use crate::network::endpoint::{PeerAddress, listen};
-use crate::network::ids::{IdRange, id_ranges, urgent_words};
+use crate::network::ids::{IdRange, id_ranges, is_urgent, urgent_words};
 use crate::network::stream::{self, HubSettings, Listeners, StreamRules, StreamSide};
-use crate::{Halves, NetworkLink, PortError, PortOpener};
+use crate::tunnel_end::{header_bytes, udp_bytes};
+use crate::{Halves, NetworkLink, PortError, PortOpener, TunnelEnd};
 use config::{Diagnostics, TomlTable, read};
-use frame::{Kind, Nanos};
-use net::cannelloni::{CannelloniReader, CannelloniSession, CannelloniWriter, carries};
+use frame::{CanId, Header, Kind, Nanos};
+use net::cannelloni::{
+    CannelloniReader, CannelloniSession, CannelloniWriter, HEADER, MAX_DATAGRAM, carries,
+    frame_size,
+};
 use std::net::SocketAddr;
 
 port_kind! {
@@ -189,6 +193,10 @@ impl PortSettings for CannelloniSettings {
         Some(self.addresses.link(protocol, self.tcp))
     }
 
+    fn tunnel_end(&self) -> Option<&dyn TunnelEnd> {
+        (!self.tcp).then_some(self)
+    }
+
     fn exclusive(&self) -> Option<ExclusiveResource> {
         let transport = if self.tcp { "TCP" } else { "UDP" };
         let listen = self.addresses.listen?;
@@ -235,5 +243,33 @@ impl PortSettings for CannelloniSettings {
             };
             self.addresses.open(port, opener, reader, writer, rules)
         }
+    }
+}
+
+impl TunnelEnd for CannelloniSettings {
+    fn protocol(&self) -> String {
+        "cannelloni".to_owned()
+    }
+
+    fn pack(&self) -> Nanos {
+        self.pack
+    }
+
+    fn is_urgent(&self, id: CanId) -> bool {
+        is_urgent(&self.urgent, id)
+    }
+
+    fn header_bytes(&self) -> u64 {
+        let connect = self.addresses.connect.as_ref();
+        let udp = udp_bytes(connect.and_then(PeerAddress::number));
+        header_bytes(udp + HEADER as u64, frame_size(Kind::Classic, 0) as u64)
+    }
+
+    fn room_bytes(&self) -> u64 {
+        (MAX_DATAGRAM - HEADER) as u64
+    }
+
+    fn frame_bytes(&self, header: &Header) -> u64 {
+        frame_size(header.kind(), header.len()) as u64
     }
 }

@@ -2,5 +2,6 @@
 
 mod play_out;
 mod settings;
+mod tunnel_end;
 
 pub use settings::{AvtpPorts, AvtpSettings};

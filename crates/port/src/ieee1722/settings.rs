@@ -11,7 +11,7 @@ use crate::network::datagram::{
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::ids::{IdRange, id_ranges, urgent_words};
 use crate::network::mac::MacAddress;
-use crate::{Halves, NetworkLink, PortError, PortOpener};
+use crate::{Halves, NetworkLink, PortError, PortOpener, TunnelEnd};
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::{Kind, Nanos};
 use net::LateRule;
@@ -172,21 +172,21 @@ fn check_ends(table: &TomlTable<'_>, found: &mut Diagnostics) {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AvtpSettings {
     addresses: TunnelAddresses,
-    ethernet: Option<EthernetEnds>,
-    stream: u64,
-    bus: u16,
+    pub(super) ethernet: Option<EthernetEnds>,
+    pub(super) stream: u64,
+    pub(super) bus: u16,
     version: MessageVersion,
-    brief: bool,
-    pack: Nanos,
-    urgent: Vec<IdRange>,
+    pub(super) brief: bool,
+    pub(super) pack: Nanos,
+    pub(super) urgent: Vec<IdRange>,
     dscp: u8,
-    play_out: PlayOutKeys,
-    reports: Option<Nanos>,
+    pub(super) play_out: PlayOutKeys,
+    pub(super) reports: Option<Nanos>,
     passes_returned: bool,
 }
 
 impl AvtpSettings {
-    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
+    pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         let keys = AvtpKeys::read(table, found);
         if keys.bus > keys.version.last_bus() {
             let hint = "add `version = 2`, if the other side has it, or use 0 to 31";
@@ -233,6 +233,14 @@ impl AvtpSettings {
     }
 }
 
+impl AvtpSettings {
+    /// Returns the address of the other side, if it is a number.
+    pub(super) fn peer_number(&self) -> Option<SocketAddr> {
+        let connect = self.addresses.connect.as_ref();
+        connect.and_then(PeerAddress::number)
+    }
+}
+
 impl PortSettings for AvtpSettings {
     fn kind(&self) -> &'static str {
         KEYWORD
@@ -262,6 +270,10 @@ impl PortSettings for AvtpSettings {
 
     fn plays_out(&self) -> bool {
         self.play_out.delay.is_some()
+    }
+
+    fn tunnel_end(&self) -> Option<&dyn TunnelEnd> {
+        Some(self)
     }
 
     fn exclusive(&self) -> Option<ExclusiveResource> {

@@ -16,6 +16,8 @@ pub struct BoundData {
     pub margin: Option<MarginData>,
     /// The timeouts of receivers.
     pub timeouts: Vec<TimeoutData>,
+    /// The networks between gateways.
+    pub tunnels: Vec<TunnelData>,
     /// The measurements, if they were given.
     pub measured: Option<MeasuredSource>,
     /// The circumstances in which the page was made: names and texts.
@@ -95,6 +97,8 @@ pub struct MessageData {
     pub deadline: u64,
     /// The bus from which a gateway forwards it; `None` for a bus's own message.
     pub via: Option<String>,
+    /// Whether the bound depends on a time that was measured or stated.
+    pub conditional: bool,
     /// The parts of its bound, or the reason why it has none.
     pub bound: Result<PartsData, String>,
     /// An upper limit of the probability that random errors make a frame late, if the bounds
@@ -111,6 +115,8 @@ pub struct PartsData {
     pub earlier: u64,
     /// Time in the gateway.
     pub gateway: u64,
+    /// Time in a network between two gateways.
+    pub network: u64,
     /// Time from the event to the release.
     pub jitter: u64,
     /// A frame of lower priority that is on the bus already.
@@ -133,10 +139,11 @@ pub struct PartsData {
 impl PartsData {
     /// Returns the parts in the order in which they are drawn.
     #[must_use]
-    pub fn all(&self) -> [u64; 9] {
+    pub fn all(&self) -> [u64; 10] {
         [
             self.earlier,
             self.gateway,
+            self.network,
             self.jitter,
             self.lower,
             self.ahead,
@@ -160,7 +167,7 @@ impl PartsData {
     /// ahead. So the time before the event is subtracted from these first, then from frames of
     /// higher priority, and from errors.
     #[must_use]
-    pub fn after_the_event(&self) -> [u64; 9] {
+    pub fn after_the_event(&self) -> [u64; 10] {
         let mut of = *self;
         let mut left = of.since;
         for part in [
@@ -206,6 +213,37 @@ pub struct TimeoutData {
     pub longest: Result<u64, String>,
     /// The place of the timeout, such as a file and a line.
     pub source: String,
+}
+
+/// A network between two gateways, in one direction.
+#[derive(Clone, Debug)]
+pub struct TunnelData {
+    /// Its name and its ends, as text.
+    pub title: String,
+    /// Its properties, in sentences.
+    pub words: Vec<String>,
+    /// The origin of the time of which nothing is proved: `measured` or `stated`.
+    pub origin: Option<&'static str>,
+    /// The messages in it; empty if there is no bound.
+    pub messages: Vec<TunnelMessage>,
+    /// The reason why there is no bound.
+    pub why: Option<String>,
+}
+
+/// A message in a tunnel. Times are in ns.
+#[derive(Clone, Debug)]
+pub struct TunnelMessage {
+    /// ID and name.
+    pub message: String,
+    /// Whether it leaves at once.
+    pub urgent: bool,
+    /// The longest times: of the gateway, in the packing window, in the queues, the time that was
+    /// measured or stated, and in the play-out.
+    pub parts: [u64; 5],
+    /// The least time from one bus to the far gateway.
+    pub least: u64,
+    /// The longest: the sum of the parts.
+    pub most: u64,
 }
 
 /// The origin of the measurements.

@@ -2,7 +2,7 @@
 
 use super::data::{
     BoundData, BusData, FrameSeen, MeasuredMessage, MeasuredSource, MessageData, NodeData,
-    OrderData, PartsData, TimeoutData,
+    OrderData, PartsData, TimeoutData, TunnelData,
 };
 use super::lead::{BoundLead, can_miss, lead, ratio};
 use crate::curve::ProfileCurve;
@@ -22,6 +22,7 @@ pub(super) struct BoundDigest<'a> {
     /// Sentences; absent if the margin was not requested.
     margin: Option<&'a [String]>,
     timeouts: Vec<TimeoutLine<'a>>,
+    tunnels: Vec<TunnelSection<'a>>,
     measured: Option<MeasuredLine<'a>>,
     made: &'a [(String, String)],
 }
@@ -50,6 +51,24 @@ struct TimeoutLine<'a> {
 }
 
 #[derive(Serialize)]
+struct TunnelSection<'a> {
+    title: &'a str,
+    words: &'a [String],
+    origin: Option<&'static str>,
+    messages: Vec<TunnelLine<'a>>,
+    why: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct TunnelLine<'a> {
+    message: &'a str,
+    urgent: bool,
+    parts: [u64; 5],
+    least: u64,
+    most: u64,
+}
+
+#[derive(Serialize)]
 struct NodeLine<'a> {
     name: &'a str,
     /// `assumed`, `covered` or `arrival`.
@@ -73,11 +92,12 @@ struct MessageLine<'a> {
     via: Option<&'a str>,
     bound: Option<u64>,
     can_miss: bool,
+    conditional: bool,
     /// The parts in the order of [`super::PartsData::all`]; their sum, less `since`, is the bound.
-    parts: Option<[u64; 9]>,
+    parts: Option<[u64; 10]>,
     since: u64,
     /// The same parts without the time before the event; their sum is the bound.
-    drawn: Option<[u64; 9]>,
+    drawn: Option<[u64; 10]>,
     /// The reason why there is no bound.
     why: Option<&'a str>,
     late: Option<f64>,
@@ -125,6 +145,7 @@ pub(super) fn digest(data: &BoundData) -> BoundDigest<'_> {
         buses: data.buses.iter().map(bus).collect(),
         margin: data.margin.as_ref().map(|m| m.sentences.as_slice()),
         timeouts: data.timeouts.iter().map(timeout).collect(),
+        tunnels: data.tunnels.iter().map(tunnel).collect(),
         measured: data.measured.as_ref().map(measured),
         made: &data.made,
     }
@@ -140,6 +161,23 @@ fn timeout(timeout: &TimeoutData) -> TimeoutLine<'_> {
         longest: timeout.longest.as_ref().ok().copied(),
         why: timeout.longest.as_ref().err().map(String::as_str),
         source: &timeout.source,
+    }
+}
+
+fn tunnel(tunnel: &TunnelData) -> TunnelSection<'_> {
+    let lines = tunnel.messages.iter().map(|one| TunnelLine {
+        message: &one.message,
+        urgent: one.urgent,
+        parts: one.parts,
+        least: one.least,
+        most: one.most,
+    });
+    TunnelSection {
+        title: &tunnel.title,
+        words: &tunnel.words,
+        origin: tunnel.origin,
+        messages: lines.collect(),
+        why: tunnel.why.as_deref(),
     }
 }
 
@@ -184,6 +222,7 @@ fn message(message: &MessageData) -> MessageLine<'_> {
         via: message.via.as_deref(),
         bound: parts.map(PartsData::bound),
         can_miss: can_miss(message),
+        conditional: message.conditional,
         parts: parts.map(PartsData::all),
         since: parts.map_or(0, |parts| parts.since),
         drawn: parts.map(PartsData::after_the_event),

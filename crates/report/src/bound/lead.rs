@@ -13,9 +13,10 @@ pub(super) struct BoundLead {
 }
 
 /// The purpose of each part, in the order of [`PartsData::all`].
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     "on the buses before",
     "in the gateway",
+    "between gateways",
     "of jitter",
     "for a frame of lower priority",
     "for frames ahead in its queue",

@@ -11,6 +11,7 @@ fn message(id: &str, deadline: u64, parts: PartsData) -> MessageData {
         period: deadline,
         deadline,
         via: None,
+        conditional: false,
         bound: Ok(parts),
         late: None,
         seen: None,
@@ -141,6 +142,7 @@ fn parts_add_up_to_the_bound() {
     let all = PartsData {
         earlier: 1,
         gateway: 2,
+        network: 4,
         jitter: 40,
         lower: 80,
         ahead: 160,
@@ -157,7 +159,7 @@ fn parts_add_up_to_the_bound() {
         assert_eq!(parts.bound(), all.bound() - since);
         let drawn = parts.after_the_event();
         assert_eq!(drawn.iter().sum::<u64>(), parts.bound(), "{since}");
-        assert_eq!((drawn[0], drawn[1], drawn[8]), (1, 2, 1_280));
+        assert_eq!((drawn[0], drawn[1], drawn[2], drawn[9]), (1, 2, 4, 1_280));
     }
 }
 

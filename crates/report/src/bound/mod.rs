@@ -12,7 +12,7 @@ mod write;
 
 pub use data::{
     BoundData, BusData, FrameSeen, MarginData, MeasuredMessage, MeasuredSource, MessageData,
-    NodeData, OrderData, PartsData, TimeoutData,
+    NodeData, OrderData, PartsData, TimeoutData, TunnelData, TunnelMessage,
 };
 pub use page::page;
 pub use write::{Error, FILE, write};

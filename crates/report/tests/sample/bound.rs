@@ -48,6 +48,7 @@ fn message(n: u64, priority: u64, of: u64) -> MessageData {
             0
         },
         gateway: if sent_on { 50_000 } else { 0 },
+        network: 0,
         jitter: if n % 5 == 1 {
             100_000 + mixed(n + 2) % 500_000
         } else {
@@ -76,6 +77,7 @@ fn message(n: u64, priority: u64, of: u64) -> MessageData {
         frame,
         period: 10_000_000 << (n % 4),
         deadline: 10_000_000 << (n % 4),
+        conditional: false,
         via: sent_on.then(|| format!("{:03X} of bus chassis, route all", 0x80 + priority)),
         seen: sent_on.then(|| seen(n, 300_000 + 230_000 * (priority % 40))),
         bound: Ok(parts),
@@ -129,6 +131,7 @@ pub(crate) fn data(buses: u64, messages: u64) -> BoundData {
             thousandths: Some(1_204),
             sentences: vec!["All messages may come at least 1.204 times as often.".to_owned()],
         }),
+        tunnels: Vec::new(),
         timeouts: [
             Ok(48_500_000),
             Ok(61_250_000),

@@ -206,9 +206,11 @@ fn network(traffic: &RouteTraffic, own: Nanos) -> Result<Network, String> {
         },
         delay: own,
         unchanged: true,
+        passage: None,
     });
     Ok(Network {
         hops: hops.collect(),
+        tunnels: Vec::new(),
         buses: vec![
             bus("in", vec![one("tester")], traffic.through.clone()),
             bus("out", vec![one("tester"), gateway], second),

@@ -1,7 +1,9 @@
 //! Bounds as JSON.
 
+use super::ages::DataAge;
 use super::delay::GatewayDelay;
 use super::timeouts::{TimeoutResult, TimeoutResults};
+use super::tunnel_report::{TunnelReport, TunnelResults};
 use super::{AssessedBus, can_miss};
 use analysis::{LatencyBound, ReceptionDistance, SendOrder};
 use serde::Serialize;
@@ -16,6 +18,12 @@ pub(super) struct BoundReport {
     buses: Vec<BusReport>,
     /// Messages that no route can send on, and the reasons, in sentences.
     left_out: Vec<String>,
+    /// Networks between gateways, in each direction in which messages go; absent if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tunnels: Vec<TunnelReport>,
+    /// The ages of values in messages that the gateway makes; absent if it makes none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ages: Vec<DataAge>,
     timeouts: Vec<TimeoutReport>,
 }
 
@@ -41,6 +49,9 @@ struct TimeoutReport {
     /// The buses before, each with the route to the next one.
     hops: Vec<String>,
     can_expire: bool,
+    /// Times that were measured or stated, and on which the distance depends.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conditional_on: Vec<String>,
     /// The reason why there is no bound.
     no_bound: Option<String>,
 }
@@ -114,6 +125,9 @@ struct MessageReport {
     via: Option<String>,
     /// Whether the deadline can be missed.
     can_miss: bool,
+    /// Times that were measured or stated, and on which the bound depends.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conditional_on: Vec<String>,
     /// An upper bound on the probability that random errors make a frame late.
     miss_probability: Option<f64>,
     bound: Option<PartsReport>,
@@ -148,12 +162,16 @@ pub(super) fn report(
     delay: &GatewayDelay,
     notes: &[String],
     timeouts: &TimeoutResults,
+    tunnels: &TunnelResults<'_>,
+    ages: &[DataAge],
 ) -> BoundReport {
     BoundReport {
         gateway_delay_ns: delay.ns,
         gateway_delay_from: delay.from.clone(),
         left_out: notes.to_vec(),
         buses: all.iter().map(bus).collect(),
+        tunnels: tunnels.reports(),
+        ages: ages.to_vec(),
         timeouts: timeouts.all.iter().map(timeout).collect(),
     }
 }
@@ -174,6 +192,7 @@ fn timeout(result: &TimeoutResult) -> TimeoutReport {
         shortest_ns: parts.map(|parts| parts.shortest),
         hops: result.hops.clone(),
         can_expire: result.can_expire(),
+        conditional_on: result.conditions.clone(),
         no_bound: result.longest.as_ref().err().cloned(),
     }
 }
@@ -229,6 +248,7 @@ fn bus(found: &AssessedBus<'_>) -> BusReport {
                 deadline_ns: message.deadline,
                 via: found.via.get(i).cloned().flatten(),
                 can_miss: can_miss(found, i),
+                conditional_on: found.conditions.get(i).cloned().unwrap_or_default(),
                 miss_probability: found.misses.get(i).copied().flatten(),
                 bound: found_of_it
                     .bound

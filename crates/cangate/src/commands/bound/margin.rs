@@ -1,6 +1,6 @@
 //! `cangate bound --margin`: how much the traffic and the buses may degrade.
 
-use super::routes::ConnectedSet;
+use super::connected::ConnectedSet;
 use super::{by_bus, can_miss};
 use analysis::{Arrival, BusSpec, LengthSearch};
 use console::Failure;

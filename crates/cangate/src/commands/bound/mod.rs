@@ -1,6 +1,9 @@
 //! `cangate bound`: the longest time that a frame can take.
 
+mod ages;
 mod check;
+mod connected;
+mod copies;
 mod delay;
 #[cfg(feature = "dbc")]
 mod from_dbc;
@@ -8,12 +11,18 @@ mod from_dbc;
 mod from_dbc_left_out;
 mod from_log;
 mod json;
+mod made;
 mod margin;
+mod over_tunnels;
 mod page;
 mod passing;
 mod routes;
+mod sources;
 mod table;
 mod timeouts;
+mod tunnel_report;
+mod tunnel_words;
+mod tunnels;
 mod witness;
 mod words;
 
@@ -22,6 +31,7 @@ use crate::input::load_config;
 use analysis::set;
 use analysis::{Assessment, BusSpec, CompiledBus, LengthSearch, NetworkFound};
 use config::SourceText;
+use connected::ConnectedSet;
 use console::Failure;
 use console::input::read_source;
 use console::output;
@@ -30,8 +40,8 @@ use frame::Nanos;
 use frame::wire::BitRate;
 #[cfg(not(feature = "dbc"))]
 use from_dbc_left_out as from_dbc;
-use routes::ConnectedSet;
 use std::io::Write;
+use tunnel_report::TunnelResults;
 
 /// The exit status if a deadline can be missed, a timeout can expire, or a message has no bound.
 const MISSED: u8 = 3;
@@ -55,6 +65,8 @@ struct AssessedBus<'s> {
     room: Vec<Option<u64>>,
     /// For each node, whether it is a gateway's port that sends messages on.
     sends_on: Vec<bool>,
+    /// For each message, the times that were measured or stated, and on which its bound depends.
+    conditions: Vec<Vec<String>>,
     /// For each message, an upper bound on the probability that random errors make a frame late.
     misses: Vec<Option<f64>>,
 }
@@ -73,7 +85,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
                 None => bitrate(DEFAULT_BITRATE)?,
             };
             let text = from_log::set_of(log, rate)?;
-            if args.gateway.is_none() {
+            if args.gateway.is_empty() {
                 let more = [
                     (args.json, "--json"),
                     (args.margin, "--margin"),
@@ -112,18 +124,30 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         output::folder(report)?;
     }
     let delay = GatewayDelay::from_options(args)?;
-    let gateway = match &args.gateway {
-        Some(file) => Some((file, read_source(file)?)),
-        None => None,
+    let mut gateways = Vec::with_capacity(args.gateway.len());
+    let mut configs = Vec::with_capacity(args.gateway.len());
+    for file in &args.gateway {
+        let source = read_source(file)?;
+        let (config, warnings) = load_config(&source, file, color)?;
+        eprint!("{warnings}");
+        configs.push(config);
+        gateways.push(source);
+    }
+    if configs.is_empty()
+        && let Some(tunnel) = set.tunnels.first()
+    {
+        return Err(Failure::input(format!(
+            "[tunnels.{}] is between two gateways: give their files, --gateway NEAR.toml --gateway FAR.toml",
+            tunnel.name
+        )));
+    }
+    let mut connected = match configs.is_empty() {
+        true => routes::alone(set),
+        false => routes::connect(set, &configs, delay.or_none())?,
     };
-    let mut connected = match &gateway {
-        None => routes::alone(set),
-        Some((file, source)) => {
-            let (config, warnings) = load_config(source, file, color)?;
-            eprint!("{warnings}");
-            routes::connect(set, &config, delay.or_none())?
-        }
-    };
+    if connected.has_tunnels() {
+        tunnel_report::refuse_simulation(args)?;
+    }
     if args.from_log.is_some() {
         connected.leave_timeouts_out();
     }
@@ -131,7 +155,9 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     let network = &connected.network;
     let assessed = network.assess(&mut lengths).map_err(Failure::input)?;
     let all = by_bus(&connected, &assessed);
+    let tunnels = TunnelResults::new(&connected, &assessed);
     let timeouts = timeouts::find(&connected, &assessed, &source);
+    let ages = ages::find(&connected, &assessed);
     if let Some(id) = &args.witness {
         let effort = witness::SearchEffort {
             plays: args.plays,
@@ -150,7 +176,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     };
     let mut stdout = std::io::stdout().lock();
     if args.json {
-        let report = json::report(&all, &delay, &connected.notes, &timeouts);
+        let report = json::report(&all, &delay, &connected.notes, &timeouts, &tunnels, &ages);
         serde_json::to_writer_pretty(&mut stdout, &report).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
@@ -158,11 +184,13 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             Some(checked) => format!("{}\n", checked.sentence()),
             None => table::render(&all),
         };
-        if args.gateway.is_some() && checked.is_none() {
+        if !args.gateway.is_empty() && checked.is_none() {
             text.push_str(&table::gateway(&delay, &connected.notes));
         }
         if checked.is_none() {
+            text.push_str(&tunnels.render());
             text.push_str(&timeouts.render());
+            text.push_str(&ages::render(&ages));
         }
         for sentence in margin.iter().flat_map(|margin| &margin.sentences) {
             text.push_str(&format!("Margin: {sentence}\n"));
@@ -176,9 +204,12 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             delay: &delay,
             margin: margin.as_ref(),
             timeouts: &timeouts,
+            tunnels: &tunnels,
+            ages: &ages,
+            found: &assessed,
             checked: checked.as_ref(),
             set: &source,
-            gateway: gateway.as_ref().map(|(_, source)| source),
+            gateways: &gateways,
         };
         let written = page::write(report, args, &shown)?;
         if !args.json {
@@ -187,7 +218,9 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     }
     match checked {
         Some(checked) => checked.verdict(),
-        None => missed(&all).and_then(|()| timeouts.verdict()),
+        None => missed(&all)
+            .and_then(|()| tunnels.verdict())
+            .and_then(|()| timeouts.verdict()),
     }
 }
 
@@ -212,6 +245,7 @@ fn by_bus<'s>(connected: &'s ConnectedSet, assessed: &'s NetworkFound) -> Vec<As
             via: vec![None; spec.messages.len()],
             room: vec![None; spec.nodes.len()],
             sends_on: vec![false; spec.nodes.len()],
+            conditions: vec![Vec::new(); spec.messages.len()],
             misses: compiled.misses(&deadlines(spec)),
         })
         .collect();
@@ -232,6 +266,12 @@ fn by_bus<'s>(connected: &'s ConnectedSet, assessed: &'s NetworkFound) -> Vec<As
             .and_then(|found| found.via.get_mut(hop.to.message))
         {
             *via = words;
+        }
+    }
+    let conditions = assessed.conditions(network);
+    for (found, conditions) in all.iter_mut().zip(&conditions) {
+        for (words, tunnels) in found.conditions.iter_mut().zip(conditions) {
+            words.extend(tunnel_words::conditions(network, tunnels));
         }
     }
     for queue in &connected.queues {

@@ -1,15 +1,20 @@
 //! `cangate bound --report`: bounds, with the measurements next to them, as a page.
 
 use super::AssessedBus;
+use super::ages::{self, DataAge};
 use super::check::{self, CheckedLog};
+use super::connected::ConnectedSet;
 use super::delay::GatewayDelay;
 use super::margin::BoundMargin;
-use super::routes::ConnectedSet;
 use super::table::{by_priority, filled};
 use super::timeouts::TimeoutResults;
+use super::tunnel_report::TunnelResults;
+use super::tunnel_words::sentence;
 use super::words::micros;
 use crate::cli::bound::Bound as Args;
-use analysis::{GatewayHop, MessageOrigins, MessagePlace, ReceptionDistance, SendOrder};
+use analysis::{
+    GatewayHop, MessageOrigins, MessagePlace, NetworkFound, ReceptionDistance, SendOrder,
+};
 use config::SourceText;
 use console::Failure;
 use report::bound::{self, BoundData, FrameSeen};
@@ -23,11 +28,14 @@ pub(super) struct PageContents<'s> {
     pub(super) delay: &'s GatewayDelay,
     pub(super) margin: Option<&'s BoundMargin>,
     pub(super) timeouts: &'s TimeoutResults,
+    pub(super) tunnels: &'s TunnelResults<'s>,
+    pub(super) ages: &'s [DataAge],
+    pub(super) found: &'s NetworkFound,
     pub(super) checked: Option<&'s CheckedLog>,
     /// The message set.
     pub(super) set: &'s SourceText,
-    /// The gateway's configuration.
-    pub(super) gateway: Option<&'s SourceText>,
+    /// The gateways' configurations.
+    pub(super) gateways: &'s [SourceText],
 }
 
 /// Writes the page into a folder, and returns its name.
@@ -35,11 +43,18 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
     let buses = shown.all.iter().enumerate();
     let origins = MessageOrigins::new(&shown.connected.network);
     let mut notes = Vec::new();
-    if args.gateway.is_some() {
+    if !args.gateway.is_empty() {
         notes.push(shown.delay.sentence().trim_end().to_owned());
     }
     let left_out = shown.connected.notes.iter();
     notes.extend(left_out.map(|note| format!("Left out: {note}.")));
+    notes.extend(shown.tunnels.notes());
+    let conditional = shown
+        .all
+        .iter()
+        .flat_map(|found| found.conditions.iter().flatten());
+    notes.extend(sentence(conditional, "A bound"));
+    notes.extend(ages::notes(shown.ages));
     notes.extend(shown.timeouts.notes.iter().cloned());
     let timeouts = shown.timeouts.all.iter().map(|result| bound::TimeoutData {
         message: result.label(),
@@ -54,6 +69,7 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
         source: result.source.clone(),
     });
     let data = BoundData {
+        tunnels: shown.tunnels.page(),
         timeouts: timeouts.collect(),
         title: file_name(Path::new(&shown.set.name)),
         buses: buses
@@ -83,7 +99,7 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
             ),
         ]
         .into_iter()
-        .chain(shown.gateway.map(|gateway| {
+        .chain(shown.gateways.iter().map(|gateway| {
             let text = gateway.text.trim_end().to_owned();
             ("Gateway".to_owned(), text)
         }))
@@ -109,7 +125,9 @@ fn command(args: &Args) -> String {
     };
     file("", args.set.as_ref());
     file("--from-log ", args.from_log.as_ref());
-    file("--gateway ", args.gateway.as_ref());
+    for gateway in &args.gateway {
+        file("--gateway ", Some(gateway));
+    }
     file("--gateway-delay-from ", args.gateway_delay_from.as_ref());
     file("--check ", args.check.as_ref());
     if let Some(rate) = &args.bitrate {
@@ -202,8 +220,13 @@ fn of_message(
         period: message.arrival.period(),
         deadline: message.deadline,
         via: found.via.get(n).cloned().flatten(),
+        conditional: found.conditions.get(n).is_some_and(|all| !all.is_empty()),
         bound: match of_it.bound {
-            Ok(bound) => Ok(parts(bound.parts, base, hop)),
+            Ok(bound) => Ok(parts(
+                bound.parts,
+                base,
+                hop.map(|hop| way(hop, shown.found)),
+            )),
             Err(why) => Err(why.describe(Some(found.spec))),
         },
         late: found.misses.get(n).copied().flatten(),
@@ -211,19 +234,33 @@ fn of_message(
     })
 }
 
+/// Returns the time of the gateways, and that of the network between them.
+fn way(hop: &GatewayHop, found: &NetworkFound) -> (u64, u64) {
+    let passage = hop.passage;
+    let tunnel = passage.and_then(|passage| found.tunnels.get(passage.tunnel)?.as_ref().ok());
+    let flow = tunnel.zip(passage);
+    let flow = flow.and_then(|(tunnel, passage)| tunnel.flows.get(passage.flow));
+    let before = flow.map_or(0, |flow| flow.before);
+    let network = flow.map_or(0, |flow| flow.most() - flow.before);
+    (hop.delay.saturating_add(before), network)
+}
+
 /// Returns the parts of a bound for the page. For a message that a gateway sends on, `base` and the
 /// jitter are the time to this bus: the bound on the bus before, and the gateway's time
 /// (`analysis::Network`).
-fn parts(parts: analysis::BoundParts, base: u64, hop: Option<&GatewayHop>) -> bound::PartsData {
+fn parts(parts: analysis::BoundParts, base: u64, way: Option<(u64, u64)>) -> bound::PartsData {
     let until_here = base.saturating_add(parts.jitter);
-    let gateway = hop.map_or(0, |hop| hop.delay.min(until_here));
-    let (earlier, jitter) = match hop {
-        Some(_) => (until_here - gateway, 0),
+    let (gateways, network) = way.unwrap_or_default();
+    let network = network.min(until_here);
+    let gateway = gateways.min(until_here - network);
+    let (earlier, jitter) = match way {
+        Some(_) => (until_here - gateway - network, 0),
         None => (0, until_here),
     };
     bound::PartsData {
         earlier,
         gateway,
+        network,
         jitter,
         lower: parts.blocking,
         ahead: parts.ahead,
@@ -273,19 +310,16 @@ mod tests {
             since: 50,
             ..analysis::BoundParts::default()
         };
-        let place = MessagePlace { bus: 0, message: 0 };
-        let hop = |delay| GatewayHop {
-            from: place,
-            to: place,
-            delay,
-            unchanged: true,
-        };
         let own = parts(found, 0, None);
         assert_eq!((own.earlier, own.gateway, own.jitter), (0, 0, 700));
         assert_eq!(own.bound(), 700 + 200 + 300 - 50);
-        let sent_on = parts(found, 500, Some(&hop(100)));
+        let sent_on = parts(found, 500, Some((100, 0)));
         let way = (sent_on.earlier, sent_on.gateway, sent_on.jitter);
         assert_eq!(way, (1_100, 100, 0));
         assert_eq!(sent_on.bound(), own.bound() + 500);
+        let tunnelled = parts(found, 500, Some((100, 300)));
+        let way = (tunnelled.earlier, tunnelled.gateway, tunnelled.network);
+        assert_eq!(way, (800, 100, 300));
+        assert_eq!(tunnelled.bound(), sent_on.bound());
     }
 }

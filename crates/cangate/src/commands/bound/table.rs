@@ -1,6 +1,7 @@
 //! Bounds as a table on a terminal.
 
 use super::delay::GatewayDelay;
+use super::tunnel_words::{marked, sentence};
 use super::words::micros;
 use super::{AssessedBus, can_miss};
 use analysis::offset::{MOST_PHASES, OffsetUse};
@@ -29,6 +30,12 @@ pub(super) fn render(all: &[AssessedBus<'_>]) -> String {
                   itself. Not covered: error-passive nodes, overload frames, and time to fill a mailbox where no \
                   `refill` states it.";
     let _ = writeln!(text, "{}", wrapped(legend));
+    let conditional = all
+        .iter()
+        .flat_map(|found| found.conditions.iter().flatten());
+    if let Some(sentence) = sentence(conditional, "A bound") {
+        let _ = writeln!(text, "{}", wrapped(&sentence));
+    }
     text
 }
 
@@ -189,7 +196,12 @@ fn messages(found: &AssessedBus<'_>) -> String {
     }));
     let mut results = vec![
         column("bound", &|i| {
-            found.response(i).map_or_else(|| "none".to_owned(), micros)
+            let conditions = found.conditions.get(i).map_or(&[][..], Vec::as_slice);
+            let bound = found.response(i);
+            bound.map_or_else(
+                || "none".to_owned(),
+                |bound| marked(micros(bound), conditions),
+            )
         }),
         column("deadline", &|i| {
             message(i).map_or_else(String::new, |m| micros(m.deadline))
@@ -313,7 +325,7 @@ fn no_bounds(text: &mut String, found: &AssessedBus<'_>) {
 const NOTHING: &str = "·";
 
 /// Formats nanoseconds as µs; a dot for 0.
-fn dotted(ns: u64) -> String {
+pub(super) fn dotted(ns: u64) -> String {
     if ns == 0 {
         NOTHING.to_owned()
     } else {

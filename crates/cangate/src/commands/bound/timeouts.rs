@@ -1,9 +1,13 @@
 //! The timeouts of receivers, compared with the longest distance between two receptions.
 
-use super::passing::{HopCondition, SourceTimeout};
-use super::routes::ConnectedSet;
+use super::connected::ConnectedSet;
+use super::over_tunnels::{conditions, drops_late};
+use super::passing::HopCondition;
+use super::sources::{MadeInput, SourceTimeout};
+use super::tunnel_words::{marked, sentence};
 use super::words::micros;
 use super::{MISSED, NAMED};
+use analysis::tunnel::TunnelPassage;
 use analysis::{Message, MessageOrigins, MessagePlace, NetworkFound, ReceptionDistance};
 use config::SourceText;
 use console::Failure;
@@ -38,6 +42,8 @@ pub(super) struct TimeoutResult {
     pub(super) source: String,
     /// The buses before, each with the route to the next one.
     pub(super) hops: Vec<String>,
+    /// The times that were measured or stated, and on which the distance depends.
+    pub(super) conditions: Vec<String>,
     /// The parts of the longest distance, or the reason why there is none.
     pub(super) longest: Result<ReceptionDistance, String>,
 }
@@ -59,14 +65,32 @@ impl TimeoutResult {
 }
 
 /// A timeout of which the place of reception is known.
-struct PlacedTimeout {
-    place: MessagePlace,
-    node: String,
-    time: Nanos,
-    losses: u32,
-    source: String,
+pub(super) struct PlacedTimeout {
+    pub(super) place: MessagePlace,
+    pub(super) node: String,
+    pub(super) time: Nanos,
+    pub(super) losses: u32,
+    pub(super) source: String,
     /// The condition and the delay after the reception, for a port that makes messages.
-    then: Option<(HopCondition, Nanos)>,
+    pub(super) then: Option<TimeoutAfter>,
+}
+
+/// The way from a bus to a port that makes messages.
+#[derive(Clone, Copy)]
+pub(super) struct TimeoutAfter {
+    condition: HopCondition,
+    delay: Nanos,
+    passage: Option<TunnelPassage>,
+}
+
+impl From<&MadeInput> for TimeoutAfter {
+    fn from(input: &MadeInput) -> Self {
+        Self {
+            condition: input.condition,
+            delay: input.delay,
+            passage: input.passage,
+        }
+    }
 }
 
 /// Compares all timeouts: those of the set, of the databases, and of the gateway's sources.
@@ -101,6 +125,7 @@ pub(super) fn find(
                 losses: timeout.losses,
                 source: source.clone(),
                 hops: Vec::new(),
+                conditions: Vec::new(),
                 longest: Err(why.to_owned()),
             });
         }
@@ -128,7 +153,11 @@ fn of_source(source: &SourceTimeout) -> PlacedTimeout {
         time: source.time,
         losses: 0,
         source: format!("message {}", source.made),
-        then: Some((source.condition, source.delay)),
+        then: Some(TimeoutAfter {
+            condition: source.condition,
+            delay: source.delay,
+            passage: source.passage,
+        }),
     }
 }
 
@@ -232,7 +261,8 @@ fn bus_name(connected: &ConnectedSet, bus: usize) -> String {
     bus.map_or_else(String::new, |bus| bus.name.clone())
 }
 
-fn result(
+/// Returns the longest distance of a timeout's message.
+pub(super) fn result(
     connected: &ConnectedSet,
     origins: &MessageOrigins<'_>,
     found: &NetworkFound,
@@ -255,7 +285,13 @@ fn result(
     });
     let then = timeout
         .then
-        .map(|(condition, _)| (condition, "the route".to_owned()));
+        .map(|then| (then.condition, "the route".to_owned()));
+    let passages = hops
+        .iter()
+        .filter_map(|&hop| connected.network.hops.get(hop)?.passage);
+    let passages = passages.chain(timeout.then.and_then(|then| then.passage));
+    let dropped = passages.filter_map(|passage| drops_late(connected, found, passage));
+    let dropped: Option<String> = dropped.into_iter().next();
     let blocked = on_way.chain(then).find_map(|(condition, what)| {
         let lost = condition.losses.filter(|most| timeout.losses > *most);
         match (condition.drops, lost) {
@@ -268,20 +304,28 @@ fn result(
     });
     let period = connected.longest_periods.get(first.bus);
     let period = period.and_then(|all| all.get(first.message).copied().flatten());
-    let longest = match (blocked, period) {
+    let longest = match (blocked.or(dropped), period) {
         (Some(why), _) => Err(why),
         (None, None) => Err("it is not periodic: its events have no longest distance".to_owned()),
         (None, Some(period)) => {
-            let delay = timeout.then.map_or(0, |(_, delay)| delay);
             let distance = found.reception_distance(timeout.place, period, timeout.losses);
-            let distance = distance.map(|distance| distance.delayed(delay));
+            let times = timeout.then.map_or(Ok((0, 0)), |then| {
+                found.passage_times(then.passage, then.delay)
+            });
+            let distance = distance.and_then(|distance| {
+                let (least, most) = times?;
+                Ok(distance.delayed(least, most))
+            });
             distance.map_err(|why| {
                 let bus = connected.network.buses.get(timeout.place.bus);
                 format!("the message has no bound: {}", why.describe(bus))
             })
         }
     };
+    let passage = timeout.then.and_then(|then| then.passage);
+    let conditions = conditions(connected, found, timeout.place, passage);
     Some(TimeoutResult {
+        conditions,
         id: received.id().to_string(),
         name: received.name.clone(),
         node: timeout.node,
@@ -321,7 +365,10 @@ impl TimeoutResults {
                     result.bus.clone(),
                     micros(result.time),
                     result.losses.to_string(),
-                    longest.map_or_else(|| "none".to_owned(), micros),
+                    longest.map_or_else(
+                        || "none".to_owned(),
+                        |longest| marked(micros(longest), &result.conditions),
+                    ),
                     slack,
                 ]));
             }
@@ -335,6 +382,10 @@ impl TimeoutResults {
             let legend = "longest: the longest time between two receptions: (losses + 1) times the period, and the \
                           bound over all buses less the shortest frames.";
             let _ = writeln!(text, "{}", wrapped(legend));
+        }
+        let conditional = self.all.iter().flat_map(|result| &result.conditions);
+        if let Some(sentence) = sentence(conditional, "A longest time") {
+            let _ = writeln!(text, "{}", wrapped(&sentence));
         }
         for note in &self.notes {
             let _ = writeln!(text, "{}", wrapped(note));

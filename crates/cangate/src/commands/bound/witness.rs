@@ -1,7 +1,7 @@
 //! `cangate bound --witness`: a demonstration of the worst case.
 
 use super::AssessedBus;
-use super::routes::ConnectedSet;
+use super::connected::ConnectedSet;
 use super::words::micros;
 use analysis::{
     LatencyBound, LengthSearch, Message, MessagePlace, NetworkFound, ReleaseOutcome,

@@ -4,7 +4,7 @@
 
   // What stands beside a bar: with room in columns, else in one line.
   const figures = (m, measured) => [
-    m.bound == null ? "none" : cg.exact(m.bound),
+    m.bound == null ? "none" : cg.bounded(m),
     m.bound == null ? "–" : m.can_miss ? `−${cg.exact(-cg.slack(m))}` : cg.exact(cg.slack(m)),
     ...(measured ? [m.seen ? cg.share(m.seen.ratio) : "–"] : []),
   ];

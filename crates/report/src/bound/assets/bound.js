@@ -27,7 +27,7 @@
     const used = cg.parts.map((part, n) => [part, n]).filter(([, n]) => bus.messages.some((m) => m.parts?.[n]));
     const since = bus.messages.some((m) => m.since), late = bus.messages.some((m) => m.late != null), via = bus.messages.some((m) => m.via);
     const slack = (m) => (m.can_miss ? cg.html("span", { class: "bad" }, m.bound == null ? "–" : `−${cg.exact(-cg.slack(m))}`) : cg.exact(cg.slack(m)));
-    const line = (m) => [[cg.called(m), m.why ? why(`No bound: ${m.why}`) : null].filter(Boolean), m.node, m.bound == null ? "none" : cg.exact(m.bound), cg.exact(m.deadline), slack(m),
+    const line = (m) => [[cg.called(m), m.why ? why(`No bound: ${m.why}`) : null].filter(Boolean), m.node, m.bound == null ? "none" : cg.bounded(m), cg.exact(m.deadline), slack(m),
       ...used.map(([, n]) => (m.parts ? cg.exact(m.parts[n]) : "–")), ...(since ? [m.since ? `−${cg.exact(m.since)}` : "0"] : []), cg.count(m.bits), cg.exact(m.period),
       ...(late ? [m.late == null ? "–" : cg.chance(m.late)] : []), ...(via ? [m.via ?? "–"] : [])];
     return cg.table(`By priority; times in µs. A bound is the sum of its parts${since ? ", less what lies before the event" : ""}.`,
@@ -68,6 +68,19 @@
       ["message", "receiver", "bus", "timeout", "losses", "longest", "slack", "from"], data.timeouts.map(line), { class: "scroll cards" }));
   };
 
+  const tunnels = (data) => {
+    cg.at("tunnels").hidden = !data.tunnels.length;
+    if (!data.tunnels.length) return;
+    const one = (tunnel) => {
+      const heads = ["gateway", "packing", "queues", tunnel.origin ?? "stated", "play-out"];
+      const used = heads.map((name, n) => [name, n]).filter(([, n]) => tunnel.messages.some((m) => m.parts[n]));
+      const line = (m) => [m.message, m.urgent ? "urgent" : "packed", ...used.map(([, n]) => cg.exact(m.parts[n])), cg.exact(m.least), `${cg.exact(m.most)}${tunnel.origin ? "*" : ""}`];
+      return [cg.html("h3", {}, tunnel.title), cg.html("ul", { class: "nodes" }, [...tunnel.words, ...(tunnel.why ? [`No bound: ${tunnel.why}`] : [])].map((words) => cg.html("li", {}, words))),
+        ...(tunnel.messages.length ? [cg.table("Times in µs, from the end of the frame on one bus until the far gateway has it.", ["message", "class", ...used.map(([name]) => name), "at least", "at most"], tunnel.messages.map(line), { class: "scroll cards" })] : [])];
+    };
+    cg.at("tunnels").replaceChildren(cg.html("h2", {}, "Between gateways"), ...data.tunnels.flatMap(one));
+  };
+
   const about = (data) => {
     const { measured } = data;
     cg.at("margin").hidden = !data.margin;
@@ -83,6 +96,7 @@
 
   globalThis.cangateBound = (data) => {
     head(data);
+    tunnels(data);
     timeouts(data);
     const worst = data.buses.flatMap((bus) => bus.messages).reduce((a, b) => (a && cg.slack(a) <= cg.slack(b) ? a : b), null);
     const order = cg.at("order"), first = Math.max(LEAST, Math.min(MOST, Math.floor(FIRST / data.buses.length)));

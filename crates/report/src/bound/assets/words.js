@@ -4,6 +4,7 @@
   cg.parts = [
     ["earlier buses", "on the buses before, to the end of the frame there", "#8A8A8A"],
     ["gateway", "in the gateway", "#009E73"],
+    ["network", "between two gateways: packing, queues, play-out", "#117733"],
     ["jitter", "from the event to the release", "#56B4E9"],
     ["lower", "a frame of lower priority, which is on the bus already", "#E69F00"],
     ["ahead", "frames of the same message and queue ahead of it", "#CC79A7"],
@@ -17,6 +18,8 @@
   cg.slack = (m) => (m.bound == null ? -Infinity : m.deadline - m.bound);
   // Nanoseconds as microseconds, all digits that are there.
   cg.exact = (ns) => cg.micros(ns).replace(/\.?0+$/, "");
+  // A bound, with a star if it depends on a time that was measured or stated.
+  cg.bounded = (m) => cg.exact(m.bound) + (m.conditional ? "*" : "");
   // What is not all of it is not written as all of it.
   cg.share = (ratio) => {
     const text = (100 * ratio).toFixed(1);
