@@ -38,6 +38,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod asc;
+mod answer;
 mod bad;
 mod blf;
 mod busmaster;
@@ -69,6 +70,7 @@ mod words;
 mod write;
 mod zstd;
 
+pub use answer::{ONLY_DEMO_WAITS, asks_to_wait};
 pub use bad::{BadLine, BadLines, LogFault, LogPlace};
 pub use database::Database;
 pub use limits::FormatLimits;

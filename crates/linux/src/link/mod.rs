@@ -13,6 +13,8 @@ mod modes;
 mod saved;
 mod settings;
 mod setup;
+mod setup_error;
+mod timing;
 
 pub use controller::{ControllerCounters, ControllerState, ErrorCounters};
 pub use counters::LinkCounters;
@@ -24,4 +26,5 @@ pub use links::NetLinks;
 pub use modes::{ControlMode, PresentSettings};
 pub use saved::SavedSettings;
 pub use settings::{ControllerSettings, DelayCompensation};
-pub use setup::{AppliedSetup, LinkSetup, PreviousState, RestartDelay, SetupError};
+pub use setup::{AppliedSetup, LinkSetup, PreviousState, RestartDelay};
+pub use setup_error::SetupError;

@@ -7,6 +7,7 @@ use super::modes::{
     IFLA_CAN_TDC_TDCV, IFLA_CAN_TERMINATION, PresentSettings, TDC_AUTO, TDC_MANUAL,
 };
 use super::saved::{head, with_options};
+use super::timing::BitTiming;
 use crate::netlink::{attribute, nested};
 
 /// How a controller compensates the delay of its transmitter in the data phase.
@@ -152,13 +153,19 @@ impl ControllerSettings {
             }) => [value, Some(offset), filter],
             _ => [None; 3],
         };
-        let [sjw, data_sjw] = present.sjw;
+        let [timing, data_timing] = present.timing;
+        let other_sjw =
+            |wanted: Option<u32>, now: BitTiming| wanted.filter(|wanted| !now.has_sjw(*wanted));
         let numbers = [
             ("tdcv", value, present.delay[0]),
             ("tdco", offset, present.delay[1]),
             ("tdcf", filter, present.delay[2]),
-            ("sjw", self.sjw, Some(sjw).filter(|sjw| *sjw > 0)),
-            ("dsjw", self.data_sjw, Some(data_sjw).filter(|sjw| *sjw > 0)),
+            ("sjw", other_sjw(self.sjw, timing), Some(timing.sjw)),
+            (
+                "dsjw",
+                other_sjw(self.data_sjw, data_timing),
+                Some(data_timing.sjw),
+            ),
             (
                 "termination",
                 self.termination.map(u32::from),
@@ -209,7 +216,7 @@ fn control_mode(mask: u32, flags: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::super::controller::IFLA_CAN_BITTIMING;
-    use super::super::modes::SJW;
+    use super::super::timing::SJW;
     use super::*;
     use crate::netlink::{attributes, inner, number};
     use proptest::prelude::*;
@@ -297,7 +304,7 @@ mod tests {
         };
         let wanted = settings();
         assert_eq!(difference(wanted, &present, 1).unwrap(), "sjw 1 / sjw 4");
-        present.sjw[0] = 4;
+        present.timing[0].sjw = 4;
         // A driver without a switch reports no termination: it refused the request.
         assert_eq!(difference(wanted, &present, 1), None);
         assert_eq!(

@@ -1,18 +1,22 @@
 //! Setting up a CAN interface: bit rates, restart, switching it on.
 
 use super::controller::{IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
-use super::interface::{LinkError, NetLink};
-use super::modes::SJW;
+use super::interface::NetLink;
 use super::saved::{IFF_UP, IFLA_CAN_RESTART_MS, change, head, switch_off, with_options};
 use super::settings::ControllerSettings;
-use crate::Errno;
-use crate::netlink::{Error, KernelRefusal, NetlinkSocket, attribute};
+use super::setup_error::SetupError;
+use super::timing::{BitTiming, SJW};
+use crate::netlink::{KernelRefusal, NetlinkSocket, attribute};
 use frame::wire::BitRate;
 
 /// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
 const FD: u32 = 0x20;
 /// Size of `struct can_bittiming` in bytes.
 const BITTIMING: usize = 32;
+
+/// The deviation of a sample point from the wish from which on a note states it, thousandths of a
+/// bit: less is the rounding of a wish such as 0.867 for 13 of 15 quanta.
+const NOTED: u32 = 5;
 
 /// The wanted settings of a CAN interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,119 +73,9 @@ pub enum PreviousState {
 pub struct AppliedSetup {
     /// The state of the interface before.
     pub before: PreviousState,
-    /// A default that was not applied, and the reason: a sentence.
-    pub note: Option<String>,
-}
-
-/// The reason why an interface does not have the wanted settings.
-#[derive(thiserror::Error, Debug)]
-pub enum SetupError {
-    /// The kernel gives no information about it.
-    #[error(transparent)]
-    Link(#[from] LinkError),
-    /// It has no bit rate.
-    #[error("{0} is a {1}, which has no bit rate: leave `bitrate` out")]
-    Virtual(String, String),
-    /// It is in use at other bit rates.
-    #[error(
-        "{name} is up at {now}: `ip link set {name} down` first, or leave `bitrate` out to use its \
-         present settings"
-    )]
-    Other {
-        /// The interface.
-        name: String,
-        /// Its bit rates.
-        now: String,
-    },
-    /// The kernel refuses the bit rates.
-    #[error("{name} cannot be set to {wanted}: {}", refused(refusal, *fd))]
-    Refused {
-        /// The interface.
-        name: String,
-        /// The bit rates.
-        wanted: String,
-        /// Whether a data phase bit rate is among them.
-        fd: bool,
-        /// The kernel's refusal.
-        refusal: KernelRefusal,
-    },
-    /// It is in use with other settings.
-    #[error(
-        "{name} is up with {now}, and its port wants {wanted}: `ip link set {name} down` first, or \
-         leave that setting out"
-    )]
-    Settings {
-        /// The interface.
-        name: String,
-        /// The setting as it is.
-        now: String,
-        /// The setting as it is wanted.
-        wanted: String,
-    },
-    /// The kernel refuses a setting.
-    #[error("{name} cannot be set to {setting}: {}", not_supported(refusal))]
-    Setting {
-        /// The interface.
-        name: String,
-        /// The setting.
-        setting: String,
-        /// The kernel's refusal.
-        refusal: KernelRefusal,
-    },
-    /// The kernel refuses the restart.
-    #[error(
-        "{name} cannot be set to restart {ms} ms after bus-off: {refusal}; leave `restart` out, \
-         and after bus-off the interface must be switched off and on"
-    )]
-    Restart {
-        /// The interface.
-        name: String,
-        /// Time from bus-off to the restart, ms.
-        ms: u32,
-        /// The kernel's refusal.
-        refusal: KernelRefusal,
-    },
-    /// It cannot be switched on, or off.
-    #[error("{name} cannot be switched {}: {}", if *on { "on" } else { "off" }, refused(refusal, false))]
-    Switch {
-        /// The interface.
-        name: String,
-        /// Whether the interface should have been switched on.
-        on: bool,
-        /// The kernel's refusal.
-        refusal: KernelRefusal,
-    },
-    /// The kernel could not be queried.
-    #[error(transparent)]
-    Netlink(#[from] Error),
-}
-
-/// Returns the kernel's refusal and advice. The advice is a guess only where the kernel gives no
-/// reason.
-fn refused(refusal: &KernelRefusal, fd: bool) -> String {
-    let hint = match (refusal.errno, &refusal.reason) {
-        (Errno::PERM | Errno::ACCESS, _) => {
-            ": only root or CAP_NET_ADMIN is allowed to; give the program that capability, or set \
-             it with `ip link`"
-        }
-        (_, Some(_)) => "",
-        (Errno::OPNOTSUPP, None) if fd => " (does its driver support CAN FD?)",
-        (Errno::INVAL | Errno::RANGE | Errno::DOM, None) => {
-            " (is the bit rate or the sample point outside the controller's range?)"
-        }
-        _ => "",
-    };
-    format!("{refusal}{hint}")
-}
-
-/// Returns the kernel's refusal of a setting, and advice where the kernel gives no reason.
-fn not_supported(refusal: &KernelRefusal) -> String {
-    let hint = match (refusal.errno, &refusal.reason) {
-        (Errno::OPNOTSUPP, None) => " (its driver does not support it: leave it out)",
-        (Errno::INVAL, None) => " (does its driver support this value?)",
-        _ => "",
-    };
-    format!("{}{hint}", refused(refusal, false))
+    /// Sentences about a default that was not applied, and about settings that the kernel has
+    /// rounded.
+    pub notes: Vec<String>,
 }
 
 /// Compares two bit rates. The kernel reports the bit rate that a controller's clock can produce,
@@ -201,6 +95,11 @@ fn words(rate: BitRate) -> String {
         Some(data) => format!("{} bit/s, data phase {data} bit/s", rate.nominal()),
         None => format!("{} bit/s", rate.nominal()),
     }
+}
+
+/// Returns a sample point (thousandths of a bit) in the words of `ip link`.
+fn point(word: &str, thousandths: u32) -> String {
+    format!("{word} {:.3}", f64::from(thousandths) / 1000.0)
 }
 
 fn words_now(rate: Option<BitRate>) -> String {
@@ -226,12 +125,14 @@ impl LinkSetup {
         let mut before = PreviousState::Down;
         let mut netlink = NetlinkSocket::open()?;
         if link.up {
-            let differs = self.settings.difference(&link.settings, link.queue);
+            let differs = self.difference(&link);
             if link.bit_rate.is_some_and(|now| is_same(now, self.rate)) {
                 match differs {
                     None => {
-                        let (before, note) = (PreviousState::Up, None);
-                        return Ok(AppliedSetup { before, note });
+                        return Ok(AppliedSetup {
+                            before: PreviousState::Up,
+                            notes: self.rounded(&link).into_iter().collect(),
+                        });
                     }
                     Some((now, wanted)) if !own => {
                         let name = name();
@@ -266,10 +167,14 @@ impl LinkSetup {
                 });
             }
         }
-        let note = self.restart(&mut netlink, link.index, interface)?;
+        let restart = self.restart(&mut netlink, link.index, interface)?;
         let refused = change(&mut netlink, head(link.index, IFF_UP))?;
         Self::switched(interface, true, refused)?;
-        Ok(AppliedSetup { before, note })
+        let rounded = self.rounded(&NetLink::find(interface)?);
+        Ok(AppliedSetup {
+            before,
+            notes: [restart, rounded].into_iter().flatten().collect(),
+        })
     }
 
     fn switched(
@@ -314,11 +219,58 @@ impl LinkSetup {
     /// no bit rates.
     #[must_use]
     pub fn is_in_force(&self, link: &NetLink) -> bool {
-        let is_equal = self
-            .settings
-            .difference(&link.settings, link.queue)
-            .is_none();
+        let is_equal = self.difference(link).is_none();
         link.bit_rate.is_none_or(|now| is_same(now, self.rate)) && is_equal
+    }
+
+    /// Returns the first setting that an interface has otherwise, in the words of `ip link`: as it
+    /// is, and as it is wanted. What the kernel has rounded is no difference.
+    fn difference(&self, link: &NetLink) -> Option<(String, String)> {
+        let settings = self.settings.difference(&link.settings, link.queue);
+        settings.or_else(|| {
+            let mut points = self.sample_points(link).into_iter();
+            points.find_map(|(word, wanted, now)| {
+                let is_other = wanted > 0 && !now.has_sample_point(wanted);
+                is_other.then(|| (point(word, now.sample_point), point(word, wanted)))
+            })
+        })
+    }
+
+    /// Returns the sample points of both phases: `ip link`'s word, the wish (0: none), the timing.
+    fn sample_points(&self, link: &NetLink) -> [(&'static str, u32, BitTiming); 2] {
+        let [nominal, data] = link.settings.timing;
+        [
+            ("sample-point", self.sample_point, nominal),
+            ("dsample-point", self.data_sample_point, data),
+        ]
+    }
+
+    /// Returns a sentence about settings that the kernel has rounded.
+    fn rounded(&self, link: &NetLink) -> Option<String> {
+        let [nominal, data] = link.settings.timing;
+        let widths = [
+            ("sjw", self.settings.sjw, nominal.sjw),
+            ("dsjw", self.settings.data_sjw, data.sjw),
+        ];
+        let widths = widths.into_iter().filter_map(|(word, wanted, now)| {
+            let wanted = wanted.filter(|wanted| now > 0 && *wanted != now)?;
+            Some(format!("{word} {now} in place of {wanted}"))
+        });
+        let points = self.sample_points(link).into_iter();
+        let points = points.filter_map(|(word, wanted, now)| {
+            let off = now.sample_point.abs_diff(wanted);
+            let is_rounded = wanted > 0 && now.sample_point > 0 && off >= NOTED;
+            let wanted = f64::from(wanted) / 1000.0;
+            is_rounded.then(|| format!("{} in place of {wanted:.3}", point(word, now.sample_point)))
+        });
+        let rounded: Vec<String> = widths.chain(points).collect();
+        (!rounded.is_empty()).then(|| {
+            format!(
+                "{} has {}: the nearest that its controller's clock and fields allow",
+                link.name,
+                rounded.join(", ")
+            )
+        })
     }
 
     /// Returns a sentence with the present bit rates if the interface runs at other ones than
@@ -330,7 +282,7 @@ impl LinkSetup {
             .filter(|_| link.up && !self.is_in_force(link))?;
         let name = &link.name;
         let difference = if is_same(now, self.rate) {
-            let (now, wanted) = self.settings.difference(&link.settings, link.queue)?;
+            let (now, wanted) = self.difference(link)?;
             format!("{name} runs with {now}, and its port is set to {wanted}")
         } else {
             let (now, wanted) = (words(now), words(self.rate));
@@ -365,7 +317,7 @@ impl LinkSetup {
 #[cfg(test)]
 mod tests {
     use super::super::interface::IFLA_INFO_DATA;
-    use super::super::modes::IFLA_CAN_CTRLMODE;
+    use super::super::modes::{IFLA_CAN_CTRLMODE, PresentSettings};
     use super::*;
     use crate::netlink::{attributes, inner, number};
 
@@ -417,44 +369,6 @@ mod tests {
         }
     }
 
-    /// The kernel's reason is printed, and a guess only where it gives none.
-    #[test]
-    fn a_refusal_states_the_kernels_reason() {
-        let output = |errno, reason: Option<&str>, fd| {
-            let reason = reason.map(Box::from);
-            let error = SetupError::Refused {
-                name: "can0".to_owned(),
-                wanted: words(fast().rate),
-                fd,
-                refusal: KernelRefusal {
-                    errno,
-                    reason,
-                    offset: None,
-                },
-            };
-            error.to_string()
-        };
-        assert_eq!(
-            output(Errno::INVAL, Some("bitrate error 17.3% too high"), true),
-            "can0 cannot be set to 500000 bit/s: Invalid argument (os error 22); the kernel reports: bitrate error 17.3% too \
-             high"
-        );
-        let no_fd = output(Errno::OPNOTSUPP, None, true);
-        assert!(no_fd.ends_with("(os error 95) (does its driver support CAN FD?)"));
-        let plain = output(Errno::OPNOTSUPP, None, false);
-        assert!(plain.ends_with("Operation not supported (os error 95)"));
-        assert!(output(Errno::PERM, None, false).contains("CAP_NET_ADMIN"));
-        let error = SetupError::Restart {
-            name: "can0".to_owned(),
-            ms: 70,
-            refusal: Errno::OPNOTSUPP.into(),
-        };
-        let output = error.to_string();
-        assert!(
-            output.contains("70 ms after bus-off: Operation not supported (os error 95); leave")
-        );
-    }
-
     #[test]
     fn other_bit_rates_are_noticed() {
         let at = |rate| NetLink {
@@ -489,6 +403,59 @@ mod tests {
             (None, None)
         );
         assert!(!fast().is_in_force(&down) && fast().is_in_force(&silent));
+    }
+
+    /// What an SJA1000 has at 500 kbit/s: sample point, segments and jump width.
+    fn sja1000(point: u32, [prop, first, second]: [u32; 3], sjw: u32) -> NetLink {
+        let timing = [500_000, point, 125, prop, first, second, sjw, 1];
+        let limits = [0, 0, 0, 0, 1, 16, 1, 8, 4, 1, 64, 1];
+        let mut data = Vec::new();
+        attribute(&mut data, 1, &timing.map(u32::to_ne_bytes).concat());
+        attribute(&mut data, 2, &limits.map(u32::to_ne_bytes).concat());
+        NetLink {
+            name: "can2".to_owned(),
+            up: true,
+            bit_rate: BitRate::new(500_000, None).ok(),
+            settings: PresentSettings::read(&data),
+            ..NetLink::default()
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_has_rounded_is_noted_and_no_difference() {
+        let mut wanted = LinkSetup {
+            sample_point: 810,
+            ..fast()
+        };
+        wanted.settings.sjw = Some(4);
+        let now = sja1000(750, [5, 6, 4], 4);
+        assert_eq!(
+            (wanted.differs(&now), wanted.is_in_force(&now)),
+            (None, true)
+        );
+        assert_eq!(
+            wanted.rounded(&now).unwrap(),
+            "can2 has sample-point 0.750 in place of 0.810: the nearest that its controller's clock and fields allow"
+        );
+        // Kernels before 6.3 shorten a jump width that is longer than phase segment 2.
+        let shortened = sja1000(812, [6, 6, 3], 3);
+        assert_eq!(wanted.differs(&shortened), None);
+        assert!(
+            wanted
+                .rounded(&shortened)
+                .unwrap()
+                .contains("has sjw 3 in place of 4:")
+        );
+        assert_eq!(
+            wanted.differs(&sja1000(875, [6, 7, 2], 2)).unwrap(),
+            "can2 runs with sample-point 0.875, and its port is set to sample-point 0.810: another program has changed it"
+        );
+        let other = wanted.differs(&sja1000(812, [6, 6, 3], 1)).unwrap();
+        assert!(
+            other.contains("sjw 1, and its port is set to sjw 4"),
+            "{other}"
+        );
+        assert_eq!(fast().rounded(&shortened), None, "nothing was asked for");
     }
 
     #[test]

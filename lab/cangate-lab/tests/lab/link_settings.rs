@@ -2,14 +2,14 @@
 //! interfaces that the file chooses by their device.
 
 use super::lab;
-use super::script::{parts, printed};
+use super::script::{ONE_PORT, parts, printed};
 
 #[test]
 #[ignore = "boots a guest"]
 fn the_file_sets_a_controller_and_chooses_it_by_its_device() {
     let Some(_lab) = lab() else { return };
     let text = printed(
-        "--bench kvaser --kernel 6.1 --timeout 600",
+        &format!("--bench kvaser --kernel 6.1 --timeout 600 --file {ONE_PORT}"),
         "link_settings.sh",
     );
     let steps = parts(&text);
