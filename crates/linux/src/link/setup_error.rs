@@ -87,14 +87,15 @@ pub enum SetupError {
     Netlink(#[from] Error),
 }
 
+/// Advice where a right is missing.
+const NEEDS_RIGHT: &str = ": only root or CAP_NET_ADMIN is allowed to; give the program that \
+    capability, or set it with `ip link`";
+
 /// Returns the kernel's refusal and advice. The advice is a guess only where the kernel gives no
 /// reason.
 fn refused(refusal: &KernelRefusal, fd: bool) -> String {
     let hint = match (refusal.errno, &refusal.reason) {
-        (Errno::PERM | Errno::ACCESS, _) => {
-            ": only root or CAP_NET_ADMIN is allowed to; give the program that capability, or set \
-             it with `ip link`"
-        }
+        (Errno::PERM | Errno::ACCESS, _) => NEEDS_RIGHT,
         (_, Some(_)) => "",
         (Errno::OPNOTSUPP, None) if fd => " (does its driver support CAN FD?)",
         (Errno::INVAL | Errno::RANGE | Errno::DOM, None) => {
@@ -108,11 +109,12 @@ fn refused(refusal: &KernelRefusal, fd: bool) -> String {
 /// Returns the kernel's refusal of a setting, and advice where the kernel gives no reason.
 fn not_supported(refusal: &KernelRefusal) -> String {
     let hint = match (refusal.errno, &refusal.reason) {
+        (Errno::PERM | Errno::ACCESS, _) => NEEDS_RIGHT,
         (Errno::OPNOTSUPP, None) => " (its driver does not support it: leave it out)",
         (Errno::INVAL, None) => " (does its driver support this value?)",
         _ => "",
     };
-    format!("{}{hint}", refused(refusal, false))
+    format!("{refusal}{hint}")
 }
 
 #[cfg(test)]
@@ -155,5 +157,19 @@ mod tests {
         assert!(
             output.contains("70 ms after bus-off: Operation not supported (os error 95); leave")
         );
+        let setting = |errno: Errno| {
+            let error = SetupError::Setting {
+                name: "can0".to_owned(),
+                setting: "a termination of 60 ohms".to_owned(),
+                refusal: errno.into(),
+            };
+            error.to_string()
+        };
+        assert_eq!(
+            setting(Errno::INVAL),
+            "can0 cannot be set to a termination of 60 ohms: Invalid argument (os error 22) (does its driver support \
+             this value?)"
+        );
+        assert!(setting(Errno::PERM).contains("CAP_NET_ADMIN"));
     }
 }
