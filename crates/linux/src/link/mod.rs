@@ -7,6 +7,7 @@ mod counters;
 mod device;
 mod events;
 mod facts;
+mod in_force;
 mod interface;
 mod links;
 mod modes;

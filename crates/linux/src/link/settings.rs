@@ -26,6 +26,16 @@ pub enum DelayCompensation {
     },
 }
 
+impl DelayCompensation {
+    /// Returns the setting in the words of `ip link`.
+    pub(super) fn words(self) -> String {
+        match self {
+            Self::Off => "no tdc".to_owned(),
+            Self::On { offset, .. } => format!("tdco {offset}"),
+        }
+    }
+}
+
 /// The wanted settings of a controller. What is absent stays as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ControllerSettings {
@@ -199,11 +209,7 @@ impl ControllerSettings {
         for (word, number) in numbers {
             words.extend(number.map(|number| format!("{word} {number}")));
         }
-        match self.delay {
-            None => {}
-            Some(DelayCompensation::Off) => words.push("no tdc".to_owned()),
-            Some(DelayCompensation::On { offset, .. }) => words.push(format!("tdco {offset}")),
-        }
+        words.extend(self.delay.map(DelayCompensation::words));
         words.iter().map(|word| format!(", {word}")).collect()
     }
 }

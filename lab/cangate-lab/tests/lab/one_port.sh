@@ -34,4 +34,4 @@ begin() {
     wait_for 'cangate stats g.toml'
 }
 end() { kill $pid; wait $pid 2>/dev/null; }
-refused() { cangate run g.toml 2>&1 | grep -o 'error: .*'; }
+refused() { timeout 20 cangate run g.toml 2>&1 | grep -o 'error: .*'; }

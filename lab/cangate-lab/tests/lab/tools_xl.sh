@@ -26,7 +26,7 @@ sleep 1
 echo "$long" | cangate send vcan0 --read -; echo "status $?"
 cangate send vcan0 --read seen.log; echo "status $?"
 wait $watch
-[ "$(cut -d' ' -f3 seen.log | sort -u)" = "$long" ] && echo "2048 bytes"
+[ "$(cut -d' ' -f3 seen.log | sort -u)" = "00$long" ] && echo "2048 bytes"
 echo "${long}AA" | cangate send vcan0 --read -; echo "status $?"
 
 echo "== gateway"

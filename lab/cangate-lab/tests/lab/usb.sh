@@ -15,8 +15,6 @@ unplug() {
     wait $adapter 2>/dev/null
     wait_for '[ $(channels) = 0 ]'
 }
-# The interface of a channel, and its place.
-channel() { basename "$(grep -l "^$1$" /sys/bus/usb/drivers/gs_usb/*/net/*/dev_port /sys/bus/usb/drivers/gs_usb/*/net/*/dev_id | xargs -n1 dirname | sort -u | head -1)"; }
 
 plug A7 0
 echo "== list"
@@ -47,10 +45,10 @@ plug A7 2
 wait_for 'is up'
 other=$(basename "$(ls -d /sys/bus/usb/drivers/gs_usb/*/net/* | grep -v can0)")
 echo "$other"
-cangate list "$other" | grep -o 'usb [0-9.-]*'
+cangate list "$other" | grep -o 'usb [0-9.-]*, serial [A-Z0-9]*'
 ip -details link show "$other" | grep -o 'bitrate [0-9]*\|termination [0-9]*'
 end
-cat said
+grep -o 'can[0-9] is gone\|can2 is up again' said | sort -u
 grep termination A7.log
 ip link del can1
 echo "== several"
@@ -88,13 +86,14 @@ wait_for 'is up || ! kill -0 $pid'
 ip link set can0 down
 ip link set can0 up
 wait_for 'grep -q "up again" said || ! kill -0 $pid'
-grep 'runs with\|in place of\|error:' said
+grep -o 'can0 runs with.*\|can0 has .*\|error:.*' said | sort -u
 kill $pid 2>/dev/null
 wait $pid
+# Such an interface is in force, too.
 cangate run g.toml >sum 2>said &
 pid=$!
 wait_for 'cangate stats g.toml || ! kill -0 $pid'
-grep 'runs with\|error:' said
+grep -o 'can0 runs with.*\|can0 has .*\|error:.*' said | sort -u
 kill $pid 2>/dev/null
 wait $pid
 echo "== sample point"
