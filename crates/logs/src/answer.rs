@@ -1,8 +1,8 @@
 //! Lines at which a replay waits for an answer: `wait can0 7E8 500ms`.
 
 /// Where such a line is a mistake: the reason, and the cure.
-pub const ONLY_DEMO_WAITS: &str = "only `cangate demo --log` can wait for an answer, as this line \
-    asks: play the log with it, or remove the line";
+pub const ONLY_A_SIMULATION_WAITS: &str = "only `cangate demo --log` and `cangate run --simulate \
+    --replay` can wait for an answer, as this line asks: play the log with one of them, or remove the line";
 
 /// Returns whether a line of a text asks the replay to wait for an answer. Such a line is not part
 /// of any format; the programs that play dialogues take it out before they read the log.
@@ -29,7 +29,7 @@ mod tests {
         assert_eq!(line.fault, LogFault::Waits);
         let words = line.to_string();
         assert!(
-            words.starts_with("line 2: only `cangate demo --log` can wait"),
+            words.starts_with("line 2: only `cangate demo --log` and"),
             "{words}"
         );
         assert!(matches!(reader.read(&mut frame), Ok(Some(_))));

@@ -4,7 +4,7 @@ use super::{FrameSource, NextFrame};
 use console::Failure;
 use frame::text::{parse_frame, parse_line};
 use frame::{FrameBuf, Nanos};
-use port::log::{ONLY_DEMO_WAITS, asks_to_wait};
+use port::log::{ONLY_A_SIMULATION_WAITS, asks_to_wait};
 use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -217,7 +217,7 @@ fn parse(line: &[u8]) -> Result<Option<LineFrame>, String> {
     let mut frame = Box::<FrameBuf>::default();
     match line.first() {
         None | Some(b'#') => Ok(None),
-        Some(_) if asks_to_wait(line) => Err(ONLY_DEMO_WAITS.to_owned()),
+        Some(_) if asks_to_wait(line) => Err(ONLY_A_SIMULATION_WAITS.to_owned()),
         Some(b'(') => {
             let details = parse_line(line, &mut frame).map_err(|error| error.to_string())?;
             Ok(details.map(|details| (Some(details.stamp), frame)))

@@ -173,8 +173,8 @@ fn a_line_to_wait_at_stops_the_replay() {
     assert_eq!(taken, 1);
     assert_eq!(
         error.to_string(),
-        "replay: drive.log: line 2: only `cangate demo --log` can wait for an answer, as this line asks: play the log \
-         with it, or remove the line"
+        "replay: drive.log: line 2: only `cangate demo --log` and `cangate run --simulate --replay` can wait for an \
+         answer, as this line asks: play the log with one of them, or remove the line"
     );
     assert!(take(&mut source, 0, 10).1.finished);
 }

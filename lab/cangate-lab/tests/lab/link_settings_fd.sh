@@ -4,6 +4,7 @@ other_bus=can2
 . /lab/one_port.sh
 fd() { # the settings of the data phase
     ip -details link show "$1" | grep -o 'can <[A-Z0-9,-]*>\|dbitrate [0-9]*\|dsample-point [0-9.]*\|tdco [0-9]*'
+    ip -details link show "$1" | grep -o 'dsjw [0-9]*' | head -1
 }
 
 echo "== all"
