@@ -14,7 +14,6 @@ pub fn asks_to_wait(line: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::{LogError, LogFault, LogReader};
 
     #[test]

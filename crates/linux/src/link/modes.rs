@@ -51,6 +51,11 @@ impl ControlMode {
         Self::Len8Dlc,
     ];
 
+    /// Returns a state of it in the words of `ip link`.
+    pub(super) fn words(self, on: bool) -> String {
+        format!("{} {}", self.kernel().1, if on { "on" } else { "off" })
+    }
+
     /// Returns the kernel's flag, and the word of `ip link`.
     pub(super) const fn kernel(self) -> (u32, &'static str) {
         match self {

@@ -10,6 +10,9 @@ use super::saved::{head, with_options};
 use super::timing::BitTiming;
 use crate::netlink::{attribute, nested};
 
+/// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
+const FD: u32 = 0x20;
+
 /// How a controller compensates the delay of its transmitter in the data phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DelayCompensation {
@@ -72,16 +75,17 @@ impl ControllerSettings {
     /// Returns the requests to the kernel for an interface that is down and has its bit rates, each
     /// with words that follow "set to". They are requests of their own, so that a refusal is that
     /// of one setting.
+    /// Those of [`ControllerSettings::add_fd`] are not among them.
     pub(super) fn requests(&self, index: u32) -> Vec<(String, Vec<u8>)> {
         let mut all = Vec::new();
         for mode in ControlMode::ALL {
-            let Some(on) = self.mode(mode) else { continue };
-            let (flag, word) = mode.kernel();
+            let wanted = self.mode(mode).filter(|_| mode != ControlMode::NonIso);
+            let Some(on) = wanted else { continue };
+            let (flag, _) = mode.kernel();
             let flags = if on { flag } else { 0 };
             let mut data = Vec::new();
             attribute(&mut data, IFLA_CAN_CTRLMODE, &control_mode(flag, flags));
-            let words = format!("{word} {}", if on { "on" } else { "off" });
-            all.push((words, with_options(index, &data)));
+            all.push((mode.words(on), with_options(index, &data)));
         }
         if let Some(ohms) = self.termination {
             let mut data = Vec::new();
@@ -99,11 +103,16 @@ impl ControllerSettings {
         all
     }
 
-    /// Adds the compensation of the transmitter's delay to the request that sets the bit rates: the
-    /// kernel takes it only together with them. `flags`: the mode flags of that request, to which
-    /// this adds.
-    pub(super) fn add_delay(&self, data: &mut Vec<u8>, (mask, flags): (u32, u32)) {
-        let (mut mask, mut flags) = (mask, flags);
+    /// Adds what belongs to CAN FD to the request that sets the bit rates, because the kernel takes
+    /// it only together with them: the compensation of the transmitter's delay, and the format from
+    /// before ISO 11898-1:2015, without which a controller that has only that format refuses FD.
+    pub(super) fn add_fd(&self, data: &mut Vec<u8>) {
+        let (mut mask, mut flags) = (FD, FD);
+        let (non_iso, _) = ControlMode::NonIso.kernel();
+        if let Some(on) = self.mode(ControlMode::NonIso) {
+            mask |= non_iso;
+            flags |= if on { non_iso } else { 0 };
+        }
         if self.delay.is_some() {
             mask |= TDC_AUTO | TDC_MANUAL;
         }
@@ -140,11 +149,7 @@ impl ControllerSettings {
         for mode in ControlMode::ALL {
             let now = present.has(mode);
             if let Some(wanted) = self.mode(mode).filter(|wanted| *wanted != now) {
-                let word = mode.kernel().1;
-                return Some((
-                    format!("{word} {}", on(now)),
-                    format!("{word} {}", on(wanted)),
-                ));
+                return Some((mode.words(now), mode.words(wanted)));
             }
         }
         let is_compensated = present.flags & (TDC_AUTO | TDC_MANUAL) != 0;
@@ -266,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_takes_the_delay_with_the_bit_rates() {
+    fn the_kernel_takes_what_belongs_to_fd_with_the_bit_rates() {
         let mut settings = settings();
         settings.delay = Some(DelayCompensation::On {
             offset: 30,
@@ -274,7 +279,7 @@ mod tests {
             filter: Some(2),
         });
         let mut data = Vec::new();
-        settings.add_delay(&mut data, (0x20, 0x20));
+        settings.add_fd(&mut data);
         let mode = inner(&data, IFLA_CAN_CTRLMODE).unwrap();
         assert_eq!(
             (number(mode), number(&mode[4..])),
@@ -286,13 +291,26 @@ mod tests {
         assert_eq!(inner(times, 7), None, "the controller measures it");
         settings.delay = Some(DelayCompensation::Off);
         let mut data = Vec::new();
-        settings.add_delay(&mut data, (0x20, 0x20));
+        settings.add_fd(&mut data);
         let mode = inner(&data, IFLA_CAN_CTRLMODE).unwrap();
         assert_eq!(
             (number(mode), number(&mode[4..])),
             (Some(0x620), Some(0x20))
         );
         assert_eq!(inner(&data, IFLA_CAN_TDC), None);
+        settings.delay = None;
+        for (on, flags) in [(true, 0xA0), (false, 0x20)] {
+            let settings = settings.with_mode(ControlMode::NonIso, Some(on));
+            let mut data = Vec::new();
+            settings.add_fd(&mut data);
+            let mode = inner(&data, IFLA_CAN_CTRLMODE).unwrap();
+            assert_eq!(
+                (number(mode), number(&mode[4..])),
+                (Some(0xA0), Some(flags))
+            );
+            let others = settings.requests(7);
+            assert!(others.iter().all(|(words, _)| !words.contains("non-iso")));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::controller::{IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
 use super::interface::NetLink;
+use super::modes::ControlMode;
 use super::saved::{IFF_UP, IFLA_CAN_RESTART_MS, change, head, switch_off, with_options};
 use super::settings::ControllerSettings;
 use super::setup_error::SetupError;
@@ -9,8 +10,6 @@ use super::timing::SJW;
 use crate::netlink::{KernelRefusal, NetlinkSocket, attribute};
 use frame::wire::BitRate;
 
-/// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
-const FD: u32 = 0x20;
 /// Size of `struct can_bittiming` in bytes.
 const BITTIMING: usize = 32;
 
@@ -151,8 +150,8 @@ impl LinkSetup {
         })
     }
 
-    /// Returns the error for the refusal of the request with the bit rates. It also has the
-    /// compensation of the delay: without it, the request shows which of the two is refused.
+    /// Returns the error for the refusal of the request with the bit rates. If it also has settings
+    /// of CAN FD, requests without one of them show what is refused.
     fn refused(
         &self,
         netlink: &mut NetlinkSocket,
@@ -160,11 +159,21 @@ impl LinkSetup {
         refusal: KernelRefusal,
     ) -> Result<SetupError, SetupError> {
         let name = link.name.clone();
-        if let Some(delay) = self.settings.delay {
-            let mut without = *self;
-            without.settings.delay = None;
+        let non_iso = self.settings.mode(ControlMode::NonIso);
+        let mut without_delay = self.settings;
+        without_delay.delay = None;
+        let suspects = [
+            self.settings
+                .delay
+                .map(|delay| (delay.words(), without_delay)),
+            non_iso.map(|on| {
+                let without = self.settings.with_mode(ControlMode::NonIso, None);
+                (ControlMode::NonIso.words(on), without)
+            }),
+        ];
+        for (setting, settings) in suspects.into_iter().flatten() {
+            let without = Self { settings, ..*self };
             if change(netlink, without.request(link.index))?.is_none() {
-                let setting = delay.words();
                 return Ok(SetupError::Setting {
                     name,
                     setting,
@@ -235,7 +244,7 @@ impl LinkSetup {
         if let Some(rate) = self.rate.data() {
             let fast = timing(rate, self.data_sample_point, settings.data_sjw);
             attribute(&mut data, IFLA_CAN_DATA_BITTIMING, &fast);
-            settings.add_delay(&mut data, (FD, FD));
+            settings.add_fd(&mut data);
         }
         with_options(index, &data)
     }
@@ -275,7 +284,7 @@ mod tests {
             None,
             "it is a request of its own"
         );
-        assert_eq!(inner(data, IFLA_CAN_CTRLMODE).and_then(number), Some(FD));
+        assert_eq!(inner(data, IFLA_CAN_CTRLMODE).and_then(number), Some(0x20));
         let classic = LinkSetup {
             rate: BitRate::new(125_000, None).unwrap(),
             ..setup

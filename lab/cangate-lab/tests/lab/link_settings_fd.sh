@@ -53,7 +53,7 @@ $setting"
     refused
 done
 echo "== virtual"
-modprobe vcan vxcan
+modprobe -a vcan vxcan
 ip link add vcan9 type vcan
 ip link add vx0 type vxcan peer name vx1
 for name in vcan9 vx0; do
