@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Parses any time, ns.
 pub(super) fn nanos(text: &str) -> Result<Nanos, String> {
-    config::duration(text).map_err(hinted)
+    config::duration(text).map_err(|error| hinted(&error))
 }
 
 /// Parses any time.
@@ -38,11 +38,11 @@ pub(super) fn within(
 
 /// Parses a number of bytes.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    config::size(text).map_err(hinted)
+    config::size(text).map_err(|error| hinted(&error))
 }
 
 /// Returns an error with its cure.
-fn hinted(error: UnitError) -> String {
+fn hinted(error: &UnitError) -> String {
     format!("{error}: {}", error.hint)
 }
 

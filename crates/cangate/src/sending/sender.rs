@@ -65,6 +65,10 @@ pub(crate) struct FrameSender {
     /// The frames that have no fate yet, with their times: those that the target can take at once.
     begun: VecDeque<(Nanos, Box<FrameBuf>)>,
     /// Buffers for further ones.
+    #[expect(
+        clippy::vec_box,
+        reason = "buffers of 2 KiB move between the two lists"
+    )]
     spare: Vec<Box<FrameBuf>>,
     /// The answer to the first of them, if it was offered.
     refusal: Option<OfferAnswer>,
