@@ -24,7 +24,8 @@ long="7FF#80:FF:FFFFFFFF#$(head -c 4096 /dev/zero | tr '\0' A)"
 cangate watch vcan0 --lines --count 2 > seen.log & watch=$!
 sleep 1
 echo "$long" | cangate send vcan0 --read -; echo "status $?"
-cangate send vcan0 --read seen.log; echo "status $?"
+# A copy: the log grows by what is sent.
+cp seen.log again.log; cangate send vcan0 --read again.log; echo "status $?"
 wait $watch
 [ "$(cut -d' ' -f3 seen.log | sort -u)" = "00$long" ] && echo "2048 bytes"
 echo "${long}AA" | cangate send vcan0 --read -; echo "status $?"
