@@ -53,7 +53,7 @@ pub enum Error {
     BadLine(LogError),
     /// A port of the gateway file cannot be opened.
     #[error("a port cannot be opened")]
-    Port(#[source] Option<PortError>),
+    Port(#[source] PortError),
     /// A log that should be repeated is not a file.
     #[error("{} is not a file, so it cannot be read again: leave --loop out", .0.display())]
     NoFile(PathBuf),

@@ -7,7 +7,7 @@ use crate::replay::{BusRelease, LogInput, LogReplay, ReplayBus};
 use bus::{BusConfig, NodeEvent};
 use frame::Nanos;
 use gateway::config::GatewayConfig;
-use port::embedded::{BusIndex, BusSettings, BusTraffic, TesterFrame};
+use port::embedded::{BusIndex, BusTraffic, TesterFrame};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,7 +56,7 @@ impl LiveReplay {
         config: &GatewayConfig,
         out: Option<&Path>,
     ) -> Result<(Box<dyn BusTraffic>, Self), Error> {
-        let buses = buses(config);
+        let buses = ReplayBus::of(config);
         let names: Vec<&str> = buses.iter().map(|bus| bus.name.as_str()).collect();
         let replay = input.map(|input| LogReplay::open(input.clone(), buses.clone()));
         let replay = replay.transpose()?;
@@ -96,25 +96,6 @@ impl LiveReplay {
         });
         Ok(sums)
     }
-}
-
-/// Returns the buses of a configuration, in the order of its ports.
-fn buses(config: &GatewayConfig) -> Vec<ReplayBus> {
-    let mut all: Vec<ReplayBus> = Vec::new();
-    for port in &config.ports {
-        let Some(settings) = port.settings.downcast_ref::<BusSettings>() else {
-            continue;
-        };
-        match all.iter_mut().find(|bus| bus.name == settings.bus) {
-            Some(bus) => bus.ports.push(port.name.clone()),
-            None => all.push(ReplayBus {
-                name: settings.bus.clone(),
-                ports: vec![port.name.clone()],
-                fd: settings.data_bitrate.is_some(),
-            }),
-        }
-    }
-    all
 }
 
 struct LiveTraffic(Arc<Mutex<LiveState>>);

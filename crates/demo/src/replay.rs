@@ -5,6 +5,8 @@ use crate::account::LogAccount;
 use crate::error::Error;
 use crate::script::{AnswerWait, ScriptReader, WaitList};
 use frame::{CanId, Frame, FrameBuf, Kind, Nanos};
+use gateway::config::GatewayConfig;
+use port::embedded::BusSettings;
 use port::log::{FileFormat, InterfaceName, LogError, LogReader};
 use probe::traffic::TrafficRelease;
 use std::collections::{BTreeMap, HashMap};
@@ -82,6 +84,27 @@ pub(crate) struct ReplayBus {
     pub(crate) ports: Vec<String>,
     /// Whether it carries FD frames.
     pub(crate) fd: bool,
+}
+
+impl ReplayBus {
+    /// Returns the buses of a configuration, in the order of its ports.
+    pub(crate) fn of(config: &GatewayConfig) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for port in &config.ports {
+            let Some(settings) = port.settings.downcast_ref::<BusSettings>() else {
+                continue;
+            };
+            match all.iter_mut().find(|bus| bus.name == settings.bus) {
+                Some(bus) => bus.ports.push(port.name.clone()),
+                None => all.push(Self {
+                    name: settings.bus.clone(),
+                    ports: vec![port.name.clone()],
+                    fd: settings.data_bitrate.is_some(),
+                }),
+            }
+        }
+        all
+    }
 }
 
 /// A release and its bus, by its index.

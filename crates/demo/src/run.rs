@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::page::{self, Provenance};
 use crate::play::{self, PlayOutputs};
 use crate::progress::DemoProgress;
-use crate::replay::LogInput;
+use crate::replay::{LogInput, ReplayBus};
 use crate::scene::DemoScene;
 use crate::summary::DemoSummary;
 use crate::traffic::TesterSource;
@@ -87,7 +87,7 @@ pub fn run(
     let mut scene = DemoScene::new(config, options.seed)?;
     let out = options.out.map(OutputFiles::create).transpose()?;
     let mut traffic = match options.input {
-        TesterInput::Log(input) => TesterSource::log(input, scene.replay_buses())?,
+        TesterInput::Log(input) => TesterSource::log(input, ReplayBus::of(config))?,
         TesterInput::Sae { end } => TesterSource::sae(options.seed, end, scene.buses.len())?,
     };
     let mut log = out.as_ref().map(OutputFiles::log).transpose()?;
@@ -100,11 +100,11 @@ pub fn run(
     let played = play::play(&mut scene, &mut traffic, &mut outputs, progress);
     // The logs show how far a run came whose answer is missing.
     let buses = outputs.buses.take().map_or(Ok(()), BusLogs::finish);
-    if let Some(log) = &mut log {
-        log.flush().map_err(Error::OutgoingLog)?;
-    }
+    let flushed = log.as_mut().map_or(Ok(()), Write::flush);
+    // The first reason comes first: a log that cannot be written is often a consequence of it.
     let mut played = played?;
     buses?;
+    flushed.map_err(Error::OutgoingLog)?;
     let summary = DemoSummary::new(&scene, config, &traffic, &mut played);
     if let Some(out) = &out {
         let log = match options.input {

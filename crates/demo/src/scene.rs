@@ -2,7 +2,6 @@
 //! they are needed.
 
 use crate::error::Error;
-use crate::replay::ReplayBus;
 use crate::tap::{PortTap, TapTape};
 use bus::{BusConfig, NodeConfig, NodeId};
 use engine::wrap::TappedHalf;
@@ -130,9 +129,11 @@ impl DemoScene {
                 tx: Box::new(TappedHalf::new(tx, tap)),
             });
         }
-        opener
-            .start()
-            .map_err(|errors| Error::Port(errors.into_iter().next()))?;
+        if let Err(errors) = opener.start()
+            && let Some(error) = errors.into_iter().next()
+        {
+            return Err(Error::Port(error));
+        }
         let table =
             RoutingTable::compile(&config.routes, config.ports.len()).map_err(|errors| {
                 Error::Routes(errors.first().map_or_else(String::new, ToString::to_string))
@@ -194,21 +195,6 @@ impl DemoScene {
         Ok(waiting)
     }
 
-    /// Returns the buses on which a log can be replayed.
-    pub(crate) fn replay_buses(&self) -> Vec<ReplayBus> {
-        let numbered = self.buses.iter().enumerate();
-        let bus = |(number, bus): (usize, &SceneBus)| {
-            let is_there = |port: &&ScenePort| port.place.is_some_and(|it| it.bus == number);
-            let ports = self.ports.iter().filter(is_there);
-            ReplayBus {
-                name: bus.name.clone(),
-                ports: ports.map(|port| port.name.clone()).collect(),
-                fd: bus.rate.data().is_some(),
-            }
-        };
-        numbered.map(bus).collect()
-    }
-
     /// Returns the time of the next event, on a bus or at a port that is on none. After the last
     /// frame of the testers (`is_over`), a port that makes messages by time is no reason to go on.
     pub(crate) fn next_event(&self, is_over: bool) -> Option<Nanos> {
@@ -244,9 +230,7 @@ fn beside(spec: &PortSpec, opener: &mut PortOpener, tap: PortTap) -> Result<Name
             kind: spec.settings.kind(),
         });
     }
-    let (rx, tx) = spec
-        .open(opener)
-        .map_err(|error| Error::Port(Some(error)))?;
+    let (rx, tx) = spec.open(opener).map_err(Error::Port)?;
     Ok(NamedPort {
         name: spec.name.clone(),
         rx: Box::new(TappedHalf::new(rx, tap.clone())),

@@ -4,12 +4,10 @@
 //! empty line stays in its place: the numbers of all other lines are those of the file.
 
 use frame::{Frame, FrameBuf, Nanos};
+use port::log::asks_to_wait;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// The word at the beginning of the line.
-const WAIT: &[u8] = b"wait";
 
 /// The largest length of such a line, in bytes. A longer line is part of the log.
 const LONGEST: usize = 512;
@@ -39,8 +37,7 @@ impl AnswerWait {
     /// Reads a line; `None`: it is another line.
     pub(crate) fn parse(text: &[u8], line: u64) -> Option<Result<Self, String>> {
         let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let rest = text.strip_prefix(WAIT)?;
-        if !rest.first().is_none_or(u8::is_ascii_whitespace) {
+        if !asks_to_wait(text) {
             return None;
         }
         let text = String::from_utf8_lossy(text).into_owned();

@@ -113,8 +113,8 @@ struct SimulationMaker<'a> {
     options: &'a SimulationOptions,
     differences: Vec<String>,
     wrong: Vec<String>,
-    /// The name of each bus that stands for an interface, with its first port and its bit rates.
-    nodes: BTreeMap<String, (String, BitRate)>,
+    /// The name of each bus that stands for an interface, with its port.
+    nodes: BTreeMap<String, String>,
 }
 
 impl SimulationMaker<'_> {
@@ -174,11 +174,11 @@ impl SimulationMaker<'_> {
 
     /// Puts a node in the place of a port.
     fn place(&mut self, port: &mut PortSpec, node: &NodeStandIn, rate: BitRate, whence: &str) {
-        let first = self.nodes.entry(node.bus.clone());
-        let (other, runs_at) = first.or_insert_with(|| (port.name.clone(), rate));
-        if *runs_at != rate {
+        // No two ports are on one interface: one of the buses has the name of its port.
+        if let Some(other) = self.nodes.insert(node.bus.clone(), port.name.clone()) {
             self.wrong.push(format!(
-                "ports `{other}` and `{}` share {} and have different bit rates: {runs_at} and {rate}",
+                "ports `{other}` and `{}` are on different buses, which a simulation would both name \
+                 {}: give the port of this name another one",
                 port.name, node.bus
             ));
             return;
@@ -211,7 +211,7 @@ impl SimulationMaker<'_> {
     fn check_name(&mut self, port: &PortSpec) {
         let bus = bus(port).map(|settings| &settings.bus);
         if let Some(bus) = bus
-            && let Some((other, _)) = self.nodes.get(bus)
+            && let Some(other) = self.nodes.get(bus)
         {
             self.wrong.push(format!(
                 "bus `{bus}` of port `{}` has the name of the interface of port `{other}`: give the \

@@ -1,5 +1,6 @@
 //! Parts of a log that are not frames.
 
+use crate::answer::ONLY_A_SIMULATION_WAITS;
 use crate::lines::MAX_LINE;
 use frame::text::ParseError;
 use std::fmt;
@@ -45,6 +46,10 @@ pub enum LogFault {
     Unknown(&'static str, u64),
     /// The line is longer than any frame ([`MAX_LINE`] bytes).
     TooLong,
+    /// The line is `wait INTERFACE ID TIME`, at which a simulation waits for an
+    /// answer. It belongs to no format, and a reader that passes it over would replay another
+    /// dialogue than the file has.
+    Waits,
 }
 
 /// A line or a block that was left out.
@@ -73,6 +78,7 @@ impl fmt::Display for BadLine {
                 "{place}: longer than {MAX_LINE} bytes, which no line with a frame is; is this a \
                  log?"
             ),
+            LogFault::Waits => write!(f, "{place}: {ONLY_A_SIMULATION_WAITS}"),
         }
     }
 }

@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod answer;
 mod asc;
 mod bad;
 mod blf;
@@ -69,6 +70,7 @@ mod words;
 mod write;
 mod zstd;
 
+pub use answer::{ONLY_A_SIMULATION_WAITS, asks_to_wait};
 pub use bad::{BadLine, BadLines, LogFault, LogPlace};
 pub use database::Database;
 pub use limits::FormatLimits;

@@ -1,6 +1,7 @@
 //! The scanner, which turns bytes into frames, independently of their source and of the time at
 //! which they arrive.
 
+use crate::answer::asks_to_wait;
 use crate::bad::{BadLine, BadLines, LogFault, LogPlace};
 use crate::format::FileFormat;
 use crate::lines::{LineSplitter, LineText};
@@ -299,6 +300,7 @@ impl LogScanner {
                     Some(LineText::TooLong) => (None, Err(LogFault::TooLong)),
                     Some(LineText::Whole(line)) => match reader.line(line, frame) {
                         Ok(None) => (loss::line(line), Ok(None)),
+                        Err(_) if asks_to_wait(line) => (None, Err(LogFault::Waits)),
                         done => (None, done),
                     },
                 };

@@ -26,6 +26,9 @@ const MODULES: &[&str] = &[
     "vcan",
     "vxcan",
     "slcan",
+    // USB adapters, of which a program in the guest plays the part (USB/IP).
+    "gs_usb",
+    "vhci-hcd",
     // Ethernet load.
     "e1000",
     "veth",
@@ -66,7 +69,7 @@ pub(crate) const QEMU_ARM: &str = "qemu-arm-11.1";
 const GUEST: &str = "guest-2";
 
 fn kernel_name(kernel: Kernel) -> String {
-    format!("kernel-{kernel}-5")
+    format!("kernel-{kernel}-6")
 }
 
 /// Returns the stage with the unpacked kernel of that tree.

@@ -65,7 +65,7 @@ pub(crate) struct Bound {
     /// controller has it.
     ///
     /// `cangate bench` and `cangate lab measure` measure it. Example: --gateway-delay 50us
-    #[arg(long, value_name = "TIME", requires = "gateway", value_parser = time)]
+    #[arg(long, value_name = "TIME", requires = "gateway", value_parser = super::time::nanos)]
     pub(crate) gateway_delay: Option<u64>,
     /// Use the longest latency of these results as the most time that the gateway itself takes.
     ///
@@ -150,9 +150,4 @@ fn renamed(text: &str) -> Result<(String, String), String> {
             "give NAME=PORT: the name in the results, and the port of the gateway file".to_owned(),
         ),
     }
-}
-
-/// Parses a time, in ns.
-fn time(text: &str) -> Result<u64, String> {
-    config::duration(text).map_err(|error| format!("{error}: {}", error.hint))
 }

@@ -134,7 +134,7 @@ pub(crate) struct FileOptions {
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// Stop after this time: 10s, 5min.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::time::above_zero)]
     pub(crate) duration: Option<Duration>,
 }
 
@@ -144,27 +144,27 @@ pub(crate) struct KeepOptions {
     ///
     /// Each trigger begins a file with a number: fault.000001.log. A trigger that comes while a
     /// file is written extends that file.
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "trigger", conflicts_with = "rotate")]
+    #[arg(long, value_name = "TIME", value_parser = super::time::above_zero, requires = "trigger", conflicts_with = "rotate")]
     pub(crate) keep: Option<Duration>,
     /// The triggers, separated by commas: IDs (123, 200-2FF), IDs with the start of the payload
     /// (7E8#037FX1, X is any digit), `error` (any error frame), `signal` (SIGUSR1).
     #[arg(long, value_name = "LIST", value_parser = TriggerOptions::read, requires = "keep")]
     pub(crate) trigger: Vec<TriggerOptions>,
     /// Also write the frames of this time span after a trigger.
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s", requires = "keep")]
+    #[arg(long, value_name = "TIME", value_parser = super::time::above_zero, default_value = "1s", requires = "keep")]
     pub(crate) after: Duration,
     /// Bytes of memory for the frames before a trigger; the oldest frames are dropped first.
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256MiB", requires = "keep")]
+    #[arg(long, value_name = "SIZE", value_parser = super::time::size, default_value = "256MiB", requires = "keep")]
     pub(crate) memory: u64,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct MemoryOptions {
     /// Bytes of the kernel's ring, from which frames are taken.
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16MiB")]
+    #[arg(long, value_name = "SIZE", value_parser = super::time::size, default_value = "16MiB")]
     pub(crate) ring: u64,
     /// Bytes of memory for frames that wait for the file.
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "32MiB")]
+    #[arg(long, value_name = "SIZE", value_parser = super::time::size, default_value = "32MiB")]
     pub(crate) buffer: u64,
     /// Print the summary as JSON on standard output; on standard error if frames go to standard
     /// output.
@@ -194,28 +194,12 @@ impl TriggerOptions {
     }
 }
 
-fn hinted(error: &config::UnitError) -> String {
-    format!("{error}; {}", error.hint)
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    config::size(text).map_err(|error| hinted(&error))
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let nanos = config::duration(text).map_err(|error| hinted(&error))?;
-    if nanos == 0 {
-        return Err("give a time above 0".to_owned());
-    }
-    Ok(Duration::from_nanos(nanos))
-}
-
 fn rotate(text: &str) -> Result<RotateOptions, String> {
     let mut rotate = RotateOptions::default();
     for part in text.split(',').map(str::trim) {
-        if let Ok(every) = duration(part) {
+        if let Ok(every) = super::time::above_zero(part) {
             rotate.every = Some(every);
-        } else if let Ok(size) = size(part) {
+        } else if let Ok(size) = super::time::size(part) {
             if size < 4096 {
                 return Err(format!("`{part}`: give at least 4096 bytes"));
             }

@@ -16,6 +16,7 @@ pub(crate) mod ping;
 pub(crate) mod send;
 #[cfg(feature = "demo")]
 pub(crate) mod simulate;
+mod time;
 #[cfg(feature = "watch")]
 pub(crate) mod watch;
 
@@ -371,13 +372,8 @@ pub(crate) struct Top {
 
 /// Parses a time from 50 ms to an hour: shorter intervals would keep a gateway busy with answers.
 fn interval(text: &str) -> Result<Duration, String> {
-    let time = config::duration(text).map_err(|error| format!("{error}: {}", error.hint))?;
-    let time = Duration::from_nanos(time);
-    if (Duration::from_millis(50)..=Duration::from_secs(3600)).contains(&time) {
-        Ok(time)
-    } else {
-        Err("it must be from 50ms to 1h".to_owned())
-    }
+    let range = Duration::from_millis(50)..=Duration::from_secs(3600);
+    time::within(text, &range, "from 50ms to 1h")
 }
 
 #[derive(Args, Debug)]

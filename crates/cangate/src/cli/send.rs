@@ -1,5 +1,6 @@
 //! The options of `cangate send`.
 
+use super::time;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -127,19 +128,17 @@ pub(crate) struct TimingArgs {
     pub(crate) timeout: Option<Duration>,
 }
 
+/// The longest period, and the longest timeout.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
 fn period(text: &str) -> Result<Duration, String> {
-    time(text, Duration::from_micros(10), "10us")
+    time::within(
+        text,
+        &(Duration::from_micros(10)..=LONGEST),
+        "from 10us to 24h",
+    )
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {
-    time(text, Duration::ZERO, "0ms")
-}
-
-fn time(text: &str, least: Duration, words: &str) -> Result<Duration, String> {
-    let time = config::duration(text).map_err(|error| format!("{error}: {}", error.hint))?;
-    let time = Duration::from_nanos(time);
-    match (least..=Duration::from_secs(86_400)).contains(&time) {
-        true => Ok(time),
-        false => Err(format!("it must be from {words} to 24h")),
-    }
+    time::within(text, &(Duration::ZERO..=LONGEST), "from 0ms to 24h")
 }

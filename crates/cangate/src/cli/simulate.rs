@@ -21,7 +21,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long = "loop", value_name = "N", value_parser = rounds, requires = "log")]
     pub(crate) rounds: Option<ReplayRounds>,
     /// The time from the last frame of a round to the first frame of the next one.
-    #[arg(long, value_name = "TIME", value_parser = time, requires = "rounds")]
+    #[arg(long, value_name = "TIME", value_parser = super::time::nanos, requires = "rounds")]
     pub(crate) pause: Option<Nanos>,
 }
 
@@ -116,10 +116,6 @@ fn rounds(text: &str) -> Result<ReplayRounds, String> {
         (_, Ok(number)) if number > 0 => Ok(ReplayRounds::Number(number)),
         _ => Err("give a number from 1, or `endless`".to_owned()),
     }
-}
-
-fn time(text: &str) -> Result<Nanos, String> {
-    config::duration(text).map_err(|error| format!("{error}: {}", error.hint))
 }
 
 #[cfg(test)]

@@ -90,11 +90,6 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// End after this time, for example 10s.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::time::any)]
     pub(crate) duration: Option<Duration>,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let time = config::duration(text).map_err(|error| format!("{error}: {}", error.hint))?;
-    Ok(Duration::from_nanos(time))
 }

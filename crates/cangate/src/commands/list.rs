@@ -160,20 +160,14 @@ fn rates(link: &NetLink) -> String {
         let percent = |point| format!(" at {}%", f64::from(point) / 10.0);
         point.map(percent).unwrap_or_default()
     };
-    let mut text = format!("{}{}", short(rate.nominal()), point(nominal));
-    if let Some(rate) = rate.data() {
-        text.push_str(&format!(", data {}{}", short(rate), point(data)));
+    // As options take them: `500k/2M`.
+    let rates = rate.to_string();
+    let (first, second) = rates.split_once('/').unzip();
+    let mut text = format!("{}{}", first.unwrap_or(&rates), point(nominal));
+    if let Some(second) = second {
+        text.push_str(&format!(", data {second}{}", point(data)));
     }
     text
-}
-
-/// Returns a bit rate as options take it: `500k`.
-fn short(rate: u32) -> String {
-    match rate {
-        rate if rate % 1_000_000 == 0 => format!("{}M", rate / 1_000_000),
-        rate if rate % 1_000 == 0 => format!("{}k", rate / 1_000),
-        rate => rate.to_string(),
-    }
 }
 
 /// Returns the frame formats that it carries, by its MTU.

@@ -4,6 +4,7 @@ use super::{FrameSource, NextFrame};
 use console::Failure;
 use frame::text::{parse_frame, parse_line};
 use frame::{FrameBuf, Nanos};
+use port::log::{ONLY_A_SIMULATION_WAITS, asks_to_wait};
 use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -158,13 +159,16 @@ impl FrameSource for LineFrames {
 fn read_lines(input: &mut dyn BufRead, to: &SyncSender<LineItem>, bell: &OwnedFd) {
     let mut line = Vec::new();
     for number in 1.. {
-        line.clear();
-        let item = match (&mut *input).take(MAX_LINE).read_until(b'\n', &mut line) {
-            Ok(0) => return,
-            Ok(_) => parse(&line).map_or_else(
+        let item = match read_line(input, &mut line) {
+            Ok(LineLength::None) => return,
+            Ok(LineLength::Fits) => parse(&line).map_or_else(
                 |error| Some(LineItem::Bad(number, error)),
                 |found| found.map(|(stamp, frame)| LineItem::Frame(stamp, frame)),
             ),
+            Ok(LineLength::TooLong) => {
+                let error = format!("longer than {MAX_LINE} bytes, which no line with a frame is");
+                Some(LineItem::Bad(number, error))
+            }
             Err(error) => Some(LineItem::Broken(error)),
         };
         let is_last = matches!(item, Some(LineItem::Broken(_)));
@@ -180,6 +184,30 @@ fn read_lines(input: &mut dyn BufRead, to: &SyncSender<LineItem>, bell: &OwnedFd
     }
 }
 
+/// The length of a line.
+enum LineLength {
+    /// There are no more lines.
+    None,
+    /// At most [`MAX_LINE`] bytes.
+    Fits,
+    /// More; its end was passed over.
+    TooLong,
+}
+
+/// Reads a line to its end, and keeps at most one byte more than [`MAX_LINE`].
+fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<LineLength> {
+    line.clear();
+    (&mut *input).take(MAX_LINE + 1).read_until(b'\n', line)?;
+    if line.is_empty() {
+        return Ok(LineLength::None);
+    }
+    if line.len() as u64 <= MAX_LINE || line.ends_with(b"\n") {
+        return Ok(LineLength::Fits);
+    }
+    input.skip_until(b'\n')?;
+    Ok(LineLength::TooLong)
+}
+
 /// The time and the frame of a line.
 type LineFrame = (Option<Nanos>, Box<FrameBuf>);
 
@@ -189,6 +217,7 @@ fn parse(line: &[u8]) -> Result<Option<LineFrame>, String> {
     let mut frame = Box::<FrameBuf>::default();
     match line.first() {
         None | Some(b'#') => Ok(None),
+        Some(_) if asks_to_wait(line) => Err(ONLY_A_SIMULATION_WAITS.to_owned()),
         Some(b'(') => {
             let details = parse_line(line, &mut frame).map_err(|error| error.to_string())?;
             Ok(details.map(|details| (Some(details.stamp), frame)))
@@ -249,6 +278,22 @@ mod tests {
         let dues: Vec<Nanos> = found.iter().map(|(due, _)| *due).collect();
         // The fourth frame is earlier in the log than the first one: it follows at once.
         assert_eq!(dues, [1_000, 501_000, 1_000, 501_000, 2_001_000]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_one_line() {
+        // What follows the limit would be a frame.
+        let longest = usize::try_from(MAX_LINE).unwrap();
+        let text = format!("{}124#\n125#\n{}", "x".repeat(longest), "#".repeat(longest));
+        let (found, report) = frames(text.leak(), false);
+        let texts: Vec<&str> = found.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!((texts, report.bad), (vec!["125#"], 1));
+    }
+
+    #[test]
+    fn a_line_to_wait_at_is_refused_with_the_cure() {
+        let error = parse(b"wait can0 7E8 500ms").unwrap_err();
+        assert!(error.contains("cangate demo --log"), "{error}");
     }
 
     #[test]

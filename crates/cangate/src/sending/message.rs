@@ -54,17 +54,8 @@ impl MadeMessage {
         let mut payload = vec![0; message.len];
         let set = write_values(message, values, protection.is_some(), &mut payload)?;
         let unset = write_start_values(message, &set, &mut payload);
-        // Those of the protection are computed.
-        let computed = message.e2e.as_ref().filter(|_| protection.is_some());
-        let is_computed = |signal: &str| {
-            let by = computed.map(|e2e| [&e2e.crc_signal, &e2e.counter_signal]);
-            let mut by = by.into_iter().flatten().flatten();
-            by.any(|name| name == signal)
-        };
-        let zero: Vec<&str> = unset
-            .into_iter()
-            .filter(|name| !is_computed(name))
-            .collect();
+        let is_zero = |name: &&str| protection.is_none() || !is_computed(message, name);
+        let zero: Vec<&str> = unset.into_iter().filter(is_zero).collect();
         if !zero.is_empty() {
             remarks.push(format!(
                 "signals of {name} that are not set are sent as raw 0: {}",
@@ -125,6 +116,13 @@ impl MadeMessage {
     }
 }
 
+/// Returns whether the protection of a message computes this signal.
+fn is_computed(message: &MessageDefinition, signal: &str) -> bool {
+    let e2e = message.e2e.as_ref();
+    let own = e2e.map(|e2e| [&e2e.crc_signal, &e2e.counter_signal]);
+    own.into_iter().flatten().flatten().any(|own| own == signal)
+}
+
 /// Writes the given values; returns the indices of their signals.
 fn write_values(
     message: &MessageDefinition,
@@ -150,9 +148,7 @@ fn write_values(
                 names,
             )
         })?;
-        let e2e = message.e2e.as_ref().filter(|_| is_protected);
-        let own = e2e.map(|e2e| [&e2e.crc_signal, &e2e.counter_signal]);
-        if own.into_iter().flatten().flatten().any(|own| own == name) {
+        if is_protected && is_computed(message, name) {
             return Err(Failure::Input(format!(
                 "signal {name} is computed by the end-to-end protection of {}: leave it out",
                 message.name

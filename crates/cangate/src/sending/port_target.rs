@@ -43,21 +43,32 @@ impl PortTarget {
 }
 
 impl FrameTarget for PortTarget {
-    fn offer(&mut self, now: Nanos, frame: FrameRef<'_>) -> Result<OfferAnswer, Failure> {
+    fn offer(
+        &mut self,
+        now: Nanos,
+        frames: &[FrameRef<'_>],
+        answers: &mut Vec<OfferAnswer>,
+    ) -> Result<(), Failure> {
         let transmit = &mut self.halves.1;
-        // As of any program: others on this machine see the frames.
-        let outgoing = OutgoingFrame {
-            echo: true,
-            ..OutgoingFrame::new(frame, 0)
-        };
-        let answer = match transmit.transmit(now, outgoing) {
-            Ok(_) => OfferAnswer::Taken,
-            Err(TransmitRefusal::Full) => OfferAnswer::Full,
-            Err(TransmitRefusal::Down) => OfferAnswer::Down,
-            Err(TransmitRefusal::Unsupported) => OfferAnswer::Unsupported,
-        };
-        transmit.flush(now).map_err(Failure::run)?;
-        Ok(answer)
+        for frame in frames {
+            // As of any program: others on this machine see the frames.
+            let outgoing = OutgoingFrame {
+                echo: true,
+                ..OutgoingFrame::new(*frame, 0)
+            };
+            let answer = match transmit.transmit(now, outgoing) {
+                Ok(_) => OfferAnswer::Taken,
+                Err(TransmitRefusal::Full) => OfferAnswer::Full,
+                Err(TransmitRefusal::Down) => OfferAnswer::Down,
+                Err(TransmitRefusal::Unsupported) => OfferAnswer::Unsupported,
+            };
+            transmit.flush(now).map_err(Failure::run)?;
+            answers.push(answer);
+            if answer.is_waiting() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn serve(&mut self, now: Nanos) -> Result<Option<Nanos>, Failure> {

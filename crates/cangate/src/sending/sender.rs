@@ -2,7 +2,8 @@
 
 use super::{FrameSource, FrameTarget, NextFrame, OfferAnswer};
 use console::Failure;
-use frame::{FrameBuf, Nanos};
+use frame::{FrameBuf, FrameRef, Nanos};
+use std::collections::VecDeque;
 
 /// The most frames that are offered in one step: between two steps, the destination is served, and
 /// a signal is noticed.
@@ -61,10 +62,15 @@ pub(crate) enum NextStep {
 /// room is offered again until its timeout is over; those behind it wait.
 pub(crate) struct FrameSender {
     timeout: Nanos,
-    frame: Box<FrameBuf>,
-    /// The time of the frame in the buffer, if it has no fate yet.
-    due: Option<Nanos>,
-    /// The answer to that frame, if it was offered.
+    /// The frames that have no fate yet, with their times: those that the target can take at once.
+    begun: VecDeque<(Nanos, Box<FrameBuf>)>,
+    /// Buffers for further ones.
+    #[expect(
+        clippy::vec_box,
+        reason = "buffers of 2 KiB move between the two lists"
+    )]
+    spare: Vec<Box<FrameBuf>>,
+    /// The answer to the first of them, if it was offered.
     refusal: Option<OfferAnswer>,
     counts: SendCounts,
     /// No further frames are begun.
@@ -73,13 +79,20 @@ pub(crate) struct FrameSender {
 
 impl FrameSender {
     /// Creates a sender that gives a frame up this time after it was due, ns.
-    pub(crate) fn new(timeout: Nanos) -> Self {
+    pub(crate) const fn new(timeout: Nanos) -> Self {
         Self {
             timeout,
-            frame: Box::default(),
-            due: None,
+            begun: VecDeque::new(),
+            spare: Vec::new(),
             refusal: None,
-            counts: SendCounts::default(),
+            counts: SendCounts {
+                frames: 0,
+                taken: 0,
+                unsupported: 0,
+                full: 0,
+                down: 0,
+                late: LateTimes { sum: 0, max: 0 },
+            },
             is_ended: false,
         }
     }
@@ -93,7 +106,7 @@ impl FrameSender {
     /// not sent in time. One that was not offered is not a frame of the run.
     pub(crate) fn end(&mut self) {
         self.is_ended = true;
-        self.due = None;
+        self.begun.clear();
         let Some(refusal) = self.refusal.take() else {
             return;
         };
@@ -115,44 +128,74 @@ impl FrameSender {
         target: &mut dyn FrameTarget,
     ) -> Result<NextStep, Failure> {
         let mut offered = 0;
+        let mut answers = Vec::new();
         while !self.is_ended {
             let now = clock();
-            let due = match self.due {
-                Some(due) => due,
-                None => match source.next(now, &mut self.frame) {
-                    NextFrame::Due(due) => *self.due.insert(due),
-                    NextFrame::Later => return Ok(NextStep::Input),
-                    NextFrame::End => break,
-                },
-            };
-            if now < due {
-                return Ok(NextStep::At(due));
+            let next = self.begin(now, source, target.most());
+            let due = self.begun.iter().take_while(|(due, _)| *due <= now);
+            let due: Vec<FrameRef<'_>> = due.map(|(_, frame)| frame.view()).collect();
+            if due.is_empty() {
+                return Ok(match (self.begun.front(), next) {
+                    (Some((at, _)), _) => NextStep::At(*at),
+                    (None, NextFrame::Later) => NextStep::Input,
+                    (None, _) => NextStep::Done,
+                });
             }
-            if offered == BATCH {
+            if offered >= BATCH {
                 return Ok(NextStep::At(now));
             }
-            offered += 1;
-            let answer = target.offer(now, self.frame.view())?;
-            let counts = &mut self.counts;
-            let end = due.saturating_add(self.timeout);
-            match answer {
-                OfferAnswer::Taken => {
-                    counts.taken += 1;
-                    counts.late.add(now - due);
-                }
-                OfferAnswer::Unsupported => counts.unsupported += 1,
-                OfferAnswer::Full if now >= end => counts.full += 1,
-                OfferAnswer::Down if now >= end => counts.down += 1,
-                OfferAnswer::Full | OfferAnswer::Down => {
-                    self.refusal = Some(answer);
+            offered += due.len();
+            answers.clear();
+            target.offer(now, &due, &mut answers)?;
+            for answer in &answers {
+                if let Some(end) = self.book(now, *answer) {
                     let again = now.saturating_add(target.again());
                     return Ok(NextStep::At(end.min(again)));
                 }
             }
-            counts.frames += 1;
-            (self.due, self.refusal) = (None, None);
         }
         Ok(NextStep::Done)
+    }
+
+    /// Takes frames from the source as long as their time has come, `most` at once; one that comes
+    /// later is the last. Returns the last answer of the source.
+    fn begin(&mut self, now: Nanos, source: &mut dyn FrameSource, most: usize) -> NextFrame {
+        let mut next = NextFrame::Due(now);
+        while self.begun.len() < most && self.begun.back().is_none_or(|(due, _)| *due <= now) {
+            let mut frame = self.spare.pop().unwrap_or_default();
+            next = source.next(now, &mut frame);
+            let NextFrame::Due(due) = next else {
+                self.spare.push(frame);
+                break;
+            };
+            self.begun.push_back((due, frame));
+        }
+        next
+    }
+
+    /// Counts the answer to the first frame. Returns the end of its time if it waits.
+    fn book(&mut self, now: Nanos, answer: OfferAnswer) -> Option<Nanos> {
+        let (due, frame) = self.begun.pop_front()?;
+        let counts = &mut self.counts;
+        let end = due.saturating_add(self.timeout);
+        match answer {
+            OfferAnswer::Taken => {
+                counts.taken += 1;
+                counts.late.add(now.saturating_sub(due));
+            }
+            OfferAnswer::Unsupported => counts.unsupported += 1,
+            OfferAnswer::Full if now >= end => counts.full += 1,
+            OfferAnswer::Down if now >= end => counts.down += 1,
+            OfferAnswer::Full | OfferAnswer::Down => {
+                self.begun.push_front((due, frame));
+                self.refusal = Some(answer);
+                return Some(end);
+            }
+        }
+        counts.frames += 1;
+        self.refusal = None;
+        self.spare.push(frame);
+        None
     }
 }
 
@@ -160,7 +203,7 @@ impl FrameSender {
 mod tests {
     use super::super::{FrameMaker, FrameRounds, TargetTotals};
     use super::*;
-    use frame::{Frame, FrameRef};
+    use frame::Frame;
     use linux::PollSet;
     use proptest::prelude::*;
 
@@ -169,15 +212,33 @@ mod tests {
     struct ToldTarget {
         answers: Vec<OfferAnswer>,
         taken: Vec<(Nanos, String)>,
+        /// The most frames at once; 0 is 1.
+        most: usize,
     }
 
     impl FrameTarget for ToldTarget {
-        fn offer(&mut self, now: Nanos, frame: FrameRef<'_>) -> Result<OfferAnswer, Failure> {
-            let answer = self.answers.pop().unwrap_or(OfferAnswer::Taken);
-            if answer == OfferAnswer::Taken {
-                self.taken.push((now, frame.to_string()));
+        fn offer(
+            &mut self,
+            now: Nanos,
+            frames: &[FrameRef<'_>],
+            answers: &mut Vec<OfferAnswer>,
+        ) -> Result<(), Failure> {
+            assert!((1..=self.most()).contains(&frames.len()));
+            for frame in frames {
+                let answer = self.answers.pop().unwrap_or(OfferAnswer::Taken);
+                if answer == OfferAnswer::Taken {
+                    self.taken.push((now, frame.to_string()));
+                }
+                answers.push(answer);
+                if answer.is_waiting() {
+                    break;
+                }
             }
-            Ok(answer)
+            Ok(())
+        }
+
+        fn most(&self) -> usize {
+            self.most.max(1)
         }
 
         fn serve(&mut self, _: Nanos) -> Result<Option<Nanos>, Failure> {
@@ -259,6 +320,28 @@ mod tests {
         assert_eq!(target.taken[1], (1_000 + 3 * again, "005#".to_owned()));
     }
 
+    #[test]
+    fn frames_that_are_due_at_once_are_offered_at_once() {
+        let mut sender = FrameSender::new(1_000_000);
+        let mut source = rounds(&["001#", "002#", "003#"], 10_000, 2);
+        // The second of the first round waits, and the third behind it.
+        let mut target = ToldTarget {
+            answers: vec![OfferAnswer::Full, OfferAnswer::Taken],
+            most: 64,
+            ..ToldTarget::default()
+        };
+        let again = target.again();
+        let step = sender.step(&mut || 0, &mut source, &mut target).unwrap();
+        assert_eq!((step, target.taken.len()), (NextStep::At(again), 1));
+        let step = sender
+            .step(&mut || again, &mut source, &mut target)
+            .unwrap();
+        assert_eq!(step, NextStep::Done);
+        let ids: Vec<&str> = target.taken.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(ids, ["001#", "002#", "003#", "001#", "002#", "003#"]);
+        assert_eq!(sender.counts().late.max, again);
+    }
+
     /// Between two steps, a signal is noticed, and the target is served.
     #[test]
     fn a_target_that_always_takes_is_left_after_a_batch() {
@@ -314,15 +397,18 @@ mod tests {
                 Just(OfferAnswer::Down), Just(OfferAnswer::Unsupported),
             ], 0..200),
             period in 0_u64..1_000_000, number in 1_u64..20, oversleep in 0_u64..2_000_000,
+            most in 1_usize..9,
         ) {
             let mut sender = FrameSender::new(500_000);
             let mut source = rounds(&["123#11", "124##1AA"], period, number);
-            let mut target = ToldTarget { answers, ..ToldTarget::default() };
+            let mut target = ToldTarget { answers, most, ..ToldTarget::default() };
             run(&mut sender, &mut source, &mut target, oversleep);
             let counts = sender.counts();
             let sum = counts.taken + counts.full + counts.down + counts.unsupported;
             prop_assert_eq!((counts.frames, sum), (2 * number, 2 * number));
             prop_assert_eq!(target.taken.len() as u64, counts.taken);
+            // None has overtaken another.
+            prop_assert!(target.taken.is_sorted_by_key(|(at, _)| *at));
         }
     }
 }

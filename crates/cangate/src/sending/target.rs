@@ -17,6 +17,13 @@ pub(crate) enum OfferAnswer {
     Unsupported,
 }
 
+impl OfferAnswer {
+    /// Returns whether the frame, and those behind it, can be offered again.
+    pub(crate) const fn is_waiting(self) -> bool {
+        matches!(self, Self::Full | Self::Down)
+    }
+}
+
 /// The further fates of the frames that were taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct TargetTotals {
@@ -30,11 +37,23 @@ pub(crate) struct TargetTotals {
 
 /// A destination of frames.
 pub(crate) trait FrameTarget {
-    /// Offers a frame, and passes it on at once if possible.
+    /// Offers frames in their order, and passes them on at once if possible. Adds the answers, of
+    /// one frame at least: the last one is that of the first frame that found no room, because
+    /// those behind it wait.
     ///
     /// # Errors
     /// The destination cannot go on.
-    fn offer(&mut self, now: Nanos, frame: FrameRef<'_>) -> Result<OfferAnswer, Failure>;
+    fn offer(
+        &mut self,
+        now: Nanos,
+        frames: &[FrameRef<'_>],
+        answers: &mut Vec<OfferAnswer>,
+    ) -> Result<(), Failure>;
+
+    /// Returns the most frames that it takes at once.
+    fn most(&self) -> usize {
+        1
+    }
 
     /// Does the work of the destination that is due: it passes on what waits, and takes in what
     /// comes. Returns the time of the next call at the latest.

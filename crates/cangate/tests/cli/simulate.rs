@@ -159,6 +159,20 @@ fn each_obstacle_is_named_with_its_cure() {
     );
 }
 
+/// One bus has the name of its port, because its port has no interface; the other that of an
+/// interface.
+#[test]
+fn two_buses_of_one_name_are_not_joined() {
+    let ports = "[ports.can0]\nkind = 'slcan'\nconnect = 'h:20000'\nbitrate = 500000\n\
+                 [ports.b]\nkind = 'socketcan'\ninterface = 'can0'\n";
+    let routes = "[[routes]]\nfrom = 'b'\nto = 'can0'\n";
+    let bench = Bench::new(&format!("{ports}{routes}"), "(1.0) can0 123#\n");
+    let said = stderr(&mut bench.demo(&["--as-bus", "500k"]), 2);
+    let words = "ports `can0` and `b` are on different buses, which a simulation would both name can0: give the port of \
+                 this name another one";
+    assert!(said.contains(words), "{said}");
+}
+
 #[test]
 fn an_answer_that_does_not_come_ends_the_command() {
     let log = "(1.0) can0 123#11\nwait can1 123 5s\nwait can0 7E8 20ms\n(1.1) can0 124#22\n";

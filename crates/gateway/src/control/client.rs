@@ -80,6 +80,8 @@ pub struct ControlConnection {
     path: PathBuf,
     patience: Duration,
     stream: BufReader<UnixStream>,
+    /// Whether frames are waited for without a limit of time.
+    is_unlimited: bool,
 }
 
 impl ControlConnection {
@@ -102,6 +104,7 @@ impl ControlConnection {
             path: path.to_owned(),
             patience,
             stream: BufReader::new(stream),
+            is_unlimited: false,
         };
         let stream = connection.stream.get_ref();
         let set = stream
@@ -152,8 +155,11 @@ impl ControlConnection {
     /// # Errors
     /// [`CallError`]
     pub fn watched(&mut self) -> Result<Option<WatchedFrames>, CallError> {
-        let unlimited = self.stream.get_ref().set_read_timeout(None);
-        unlimited.map_err(|error| self.broken(error))?;
+        if !self.is_unlimited {
+            let unlimited = self.stream.get_ref().set_read_timeout(None);
+            unlimited.map_err(|error| self.broken(error))?;
+            self.is_unlimited = true;
+        }
         let mut line = Vec::new();
         let read = (&mut self.stream)
             .take(MAX_REPLY)

@@ -30,6 +30,8 @@ impl WatchFeed {
         // Before the frames: those that are lost from here on are told with the next line.
         let lost = self.channel.ring.lost();
         let mut frames = Vec::new();
+        // Only this thread adds names, so that none is missing.
+        let names = self.channel.names();
         while frames.len() < LINE_FRAMES
             && let Some((record, length)) = self.channel.ring.pop(&mut self.buffer)
         {
@@ -38,7 +40,6 @@ impl WatchFeed {
             let Some(frame) = decode(bytes) else {
                 continue;
             };
-            let names = self.channel.names();
             let name = names.get(usize::from(record.port));
             frames.push((
                 record.stamp,

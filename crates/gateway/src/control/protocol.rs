@@ -45,7 +45,8 @@ pub struct SendRequest {
 /// The answers of a port to the frames of a [`SendRequest`], in their order.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SentAnswers {
-    /// One for each frame.
+    /// One for each frame. Behind one that found no room, or whose port is down, none is offered:
+    /// they have its answer.
     pub answers: Vec<SentAnswer>,
 }
 

@@ -77,10 +77,11 @@ impl ControlServer {
     pub(crate) fn wait<'a>(&'a self, fds: &mut Vec<PollFd<'a>>) {
         fds.push(PollFd::new(&self.socket.listener, PollFlags::IN));
         for client in &self.clients {
-            let what = if client.outbox.is_empty() {
-                PollFlags::IN
-            } else {
-                PollFlags::OUT
+            // One that watches sends nothing more; its end is noticed also while it does not read.
+            let what = match (client.outbox.is_empty(), &client.feed) {
+                (true, _) => PollFlags::IN,
+                (false, None) => PollFlags::OUT,
+                (false, Some(_)) => PollFlags::IN | PollFlags::OUT,
             };
             fds.push(PollFd::new(&client.stream, what));
         }
@@ -107,7 +108,7 @@ impl ControlServer {
         };
         for (client, &ready) in self.clients.iter_mut().zip(streams) {
             if ready || client.feed.is_some() {
-                client.turn(now, answer);
+                client.turn(now, ready, answer);
             }
             // A client that watches sends nothing, and frames may not come; one that reads nothing
             // loses only its own frames.
@@ -133,7 +134,7 @@ impl ControlServer {
             if self.clients.len() >= MAX_CLIENTS {
                 // Some may have gone since they were accepted in this very loop.
                 for client in &mut self.clients {
-                    client.turn(now, answer);
+                    client.turn(now, true, answer);
                 }
                 self.clients.retain(|client| !client.gone);
             }
@@ -153,33 +154,29 @@ impl ControlServer {
                 since: now,
             };
             // A client that has gone already must not take the place of one that is connected.
-            client.turn(now, answer);
+            client.turn(now, true, answer);
             if !client.gone {
                 self.clients.push(client);
             }
         }
     }
 
-    /// Gives clients that were answered a last chance to read their answer.
+    /// Gives clients that were answered a last chance to read their answer, and those that watch
+    /// the frames until the end.
     pub(crate) fn finish(mut self, patience: Duration) {
         // The time limit is for all of them together. A timeout of zero would mean no timeout.
         let end = Instant::now() + patience;
         for client in &mut self.clients {
-            let left = end.saturating_duration_since(Instant::now());
-            let _ = client.stream.set_nonblocking(left.is_zero());
-            let _ = client
-                .stream
-                .set_write_timeout(Some(left).filter(|left| !left.is_zero()));
-            let rest = client.outbox.get(client.written..).unwrap_or_default();
-            let _ = client.stream.write_all(rest);
+            client.finish(end);
         }
     }
 }
 
 impl ControlClient {
-    fn turn(&mut self, now: Instant, answer: AnswerRequest<'_>) {
+    /// Serves the client. `is_ready`: its socket may have something to read.
+    fn turn(&mut self, now: Instant, is_ready: bool, answer: AnswerRequest<'_>) {
         self.write(now);
-        if self.feed.is_some() || (self.outbox.is_empty() && !self.ended) {
+        if is_ready && (self.feed.is_some() || (self.outbox.is_empty() && !self.ended)) {
             self.read(now);
         }
         if self.feed.is_some() {
@@ -213,6 +210,24 @@ impl ControlClient {
             self.write(now);
             if self.feed.is_some() {
                 return;
+            }
+        }
+    }
+
+    /// Writes what is left for the client, until `end` if it does not read.
+    fn finish(&mut self, end: Instant) {
+        let mut rest = self.outbox.split_off(self.written);
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let _ = self.stream.set_nonblocking(left.is_zero());
+            let limit = Some(left).filter(|left| !left.is_zero());
+            let _ = self.stream.set_write_timeout(limit);
+            if self.stream.write_all(&rest).is_err() {
+                return;
+            }
+            match self.feed.as_mut().and_then(WatchFeed::line) {
+                Some(line) => rest = line,
+                None => return,
             }
         }
     }

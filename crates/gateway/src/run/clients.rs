@@ -84,7 +84,6 @@ impl<S: PlanSource> RunningGateway<'_, S> {
         }
         let watch = PortWatch {
             channel: Arc::new(WatchChannel::new()),
-            all: request.ports.is_empty(),
             ports: request.ports,
         };
         let ports = self.ports_of(&watch);
@@ -135,8 +134,7 @@ impl<S: PlanSource> RunningGateway<'_, S> {
 
     /// Returns the ports in this process that a client watches.
     fn ports_of(&self, watch: &PortWatch) -> Vec<String> {
-        let is_watched = |name: &&str| watch.all || watch.ports.iter().any(|port| port == name);
-        let names = self.port_names().filter(is_watched);
+        let names = self.port_names().filter(|name| watch.has(name));
         names.map(str::to_owned).collect()
     }
 

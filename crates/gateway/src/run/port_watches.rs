@@ -6,10 +6,15 @@ use std::sync::Arc;
 /// A client that watches ports.
 pub(super) struct PortWatch {
     pub(super) channel: Arc<WatchChannel>,
-    /// Whether it watches all ports, also those that a reload adds.
-    pub(super) all: bool,
-    /// The ports that it watches, or wants to.
+    /// The ports that it watches, or wants to; none: all ports, also those that a reload adds.
     pub(super) ports: Vec<String>,
+}
+
+impl PortWatch {
+    /// Returns whether it watches a port of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.ports.is_empty() || self.ports.iter().any(|port| port == name)
+    }
 }
 
 /// The clients that watch ports.

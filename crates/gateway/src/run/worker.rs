@@ -6,10 +6,12 @@ use super::halves::Engine;
 use super::mailbox::{WorkerMailbox, WorkerMessage};
 use super::spin::WorkerSpin;
 use super::waiting::WorkerWait;
+use crate::control::SentAnswer;
 use crate::notice::{LinkSource, Notice, NoticeOutbox};
 use engine::{PortEvent, StepResult};
 use frame::{FrameBuf, Nanos};
 use port::PollReceive;
+use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -246,14 +248,24 @@ impl Worker<'_> {
         stop
     }
 
-    /// Offers frames of a client to their port.
+    /// Offers frames of a client to their port. Frames behind one without room are not offered:
+    /// the client offers them again, and none may overtake another.
     fn send_for_client(&mut self, frames: &mut ClientFrames) {
         let now = self.clock.now();
         let (port, frames, answers) = frames.parts();
+        let waits = Cell::new(None);
         let views = frames.iter().map(FrameBuf::view);
+        let views = views.take_while(|_| waits.get().is_none());
         self.engine.inject(port, now, views, |answer| {
-            answers.push(sent_answer(answer));
+            let answer = sent_answer(answer);
+            if matches!(answer, SentAnswer::Full | SentAnswer::Down) {
+                waits.set(Some(answer));
+            }
+            answers.push(answer);
         });
+        if let Some(answer) = waits.get() {
+            answers.resize(frames.len(), answer);
+        }
         // The port may have failed.
         self.forward_events();
     }

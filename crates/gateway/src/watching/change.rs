@@ -72,65 +72,107 @@ impl TapParts {
     }
 
     fn add_to(&mut self, index: u16, rx: &mut Rx, tx: &mut Tx) {
-        if receiver_tap(rx).is_none()
-            && let Some(mut tapped) = self.rx.take()
-        {
-            let half = std::mem::replace(rx, Box::new(NullReceiver));
-            let _ = tapped.replace_half(half);
-            *rx = tapped;
-        }
-        if transmitter_tap(tx).is_none()
-            && let Some(mut tapped) = self.tx.take()
-        {
-            let half = std::mem::replace(tx, Box::new(NullTransmitter));
-            let _ = tapped.replace_half(half);
-            *tx = tapped;
-        }
-        for tap in [receiver_tap(rx), transmitter_tap(tx)]
-            .into_iter()
-            .flatten()
-        {
-            tap.add(&self.channel, index);
-        }
+        add(
+            &mut self.rx,
+            rx,
+            || Box::new(NullReceiver),
+            &self.channel,
+            index,
+        );
+        add(
+            &mut self.tx,
+            tx,
+            || Box::new(NullTransmitter),
+            &self.channel,
+            index,
+        );
     }
 
     fn take_from(&mut self, rx: &mut Rx, tx: &mut Tx) {
-        let is_last = |tap: Option<&mut PortTap>| {
-            tap.is_some_and(|tap| {
-                tap.remove(&self.channel);
-                tap.is_empty()
-            })
-        };
-        if is_last(receiver_tap(rx)) {
-            let half: Rx = std::mem::replace(rx, Box::new(NullReceiver));
-            let half: Box<dyn Any> = half;
-            if let Ok(mut tapped) = half.downcast::<TappedReceiver>() {
-                *rx = tapped.replace_half(Box::new(NullReceiver));
-                self.rx = Some(tapped);
-            }
-        }
-        if is_last(transmitter_tap(tx)) {
-            let half: Tx = std::mem::replace(tx, Box::new(NullTransmitter));
-            let half: Box<dyn Any> = half;
-            if let Ok(mut tapped) = half.downcast::<TappedTransmitter>() {
-                *tx = tapped.replace_half(Box::new(NullTransmitter));
-                self.tx = Some(tapped);
-            }
-        }
+        self.rx = remove(rx, || Box::new(NullReceiver), &self.channel);
+        self.tx = remove(tx, || Box::new(NullTransmitter), &self.channel);
+    }
+}
+
+/// A half of a port, in a box, that a tap can be put around.
+trait TapHalf: Sized {
+    /// Returns the half as what it is.
+    fn as_any(&mut self) -> &mut dyn Any;
+    /// Returns the box as a box of what is in it.
+    fn into_any(self) -> Box<dyn Any>;
+    /// Returns the tapped half as a half.
+    fn from_tapped(tapped: Box<TappedHalf<Self, PortTap>>) -> Self;
+}
+
+impl TapHalf for Rx {
+    fn as_any(&mut self) -> &mut dyn Any {
+        &mut **self
+    }
+
+    fn into_any(self) -> Box<dyn Any> {
+        self
+    }
+
+    fn from_tapped(tapped: Box<TappedReceiver>) -> Self {
+        tapped
+    }
+}
+
+impl TapHalf for Tx {
+    fn as_any(&mut self) -> &mut dyn Any {
+        &mut **self
+    }
+
+    fn into_any(self) -> Box<dyn Any> {
+        self
+    }
+
+    fn from_tapped(tapped: Box<TappedTransmitter>) -> Self {
+        tapped
     }
 }
 
 /// Returns the tap of a half, if it has one.
-fn receiver_tap(rx: &mut Rx) -> Option<&mut PortTap> {
-    let half: &mut dyn Any = &mut **rx;
-    half.downcast_mut::<TappedReceiver>()
-        .map(TappedHalf::tap_mut)
+fn tap<H: TapHalf + 'static>(half: &mut H) -> Option<&mut PortTap> {
+    let tapped = half.as_any().downcast_mut::<TappedHalf<H, PortTap>>();
+    tapped.map(TappedHalf::tap_mut)
 }
 
-fn transmitter_tap(tx: &mut Tx) -> Option<&mut PortTap> {
-    let half: &mut dyn Any = &mut **tx;
-    half.downcast_mut::<TappedTransmitter>()
-        .map(TappedHalf::tap_mut)
+/// Adds a client to the tap of a half; one without gets `spare`. `nothing` is a half that needs no
+/// memory.
+fn add<H: TapHalf + 'static>(
+    spare: &mut Option<Box<TappedHalf<H, PortTap>>>,
+    half: &mut H,
+    nothing: fn() -> H,
+    channel: &Arc<WatchChannel>,
+    index: u16,
+) {
+    if tap(half).is_none()
+        && let Some(mut tapped) = spare.take()
+    {
+        let _ = tapped.replace_half(std::mem::replace(half, nothing()));
+        *half = H::from_tapped(tapped);
+    }
+    if let Some(tap) = tap(half) {
+        tap.add(channel, index);
+    }
+}
+
+/// Removes a client from the tap of a half; returns a tap that has no client left.
+fn remove<H: TapHalf + 'static>(
+    half: &mut H,
+    nothing: fn() -> H,
+    channel: &Arc<WatchChannel>,
+) -> Option<Box<TappedHalf<H, PortTap>>> {
+    let tap = tap(half)?;
+    tap.remove(channel);
+    if !tap.is_empty() {
+        return None;
+    }
+    let tapped = std::mem::replace(half, nothing()).into_any();
+    let mut tapped = tapped.downcast::<TappedHalf<H, PortTap>>().ok()?;
+    *half = tapped.replace_half(nothing());
+    Some(tapped)
 }
 
 #[cfg(test)]
@@ -202,9 +244,9 @@ mod tests {
         }
 
         fn has_taps(&mut self) -> bool {
-            let taps = [receiver_tap(&mut self.0), transmitter_tap(&mut self.1)];
-            assert_eq!(taps[0].is_some(), taps[1].is_some());
-            taps[0].is_some()
+            let taps = [tap(&mut self.0).is_some(), tap(&mut self.1).is_some()];
+            assert_eq!(taps[0], taps[1]);
+            taps[0]
         }
     }
 

@@ -5,9 +5,11 @@ use frame::ErrorState;
 use frame::wire::BitRate;
 
 pub(super) const IFLA_CAN_BITTIMING: u16 = 1;
+pub(super) const IFLA_CAN_BITTIMING_CONST: u16 = 2;
 const IFLA_CAN_STATE: u16 = 4;
 const IFLA_CAN_BERR_COUNTER: u16 = 8;
 pub(super) const IFLA_CAN_DATA_BITTIMING: u16 = 9;
+pub(super) const IFLA_CAN_DATA_BITTIMING_CONST: u16 = 10;
 
 /// A controller's present error counters: `struct can_berr_counter`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,13 +90,6 @@ pub(super) fn controller(data: &[u8]) -> (Option<BitRate>, Option<ControllerStat
     let fast = rate(IFLA_CAN_DATA_BITTIMING).filter(|&rate| rate > 0);
     let bit_rate = nominal.and_then(|nominal| BitRate::new(nominal, fast).ok());
     (bit_rate, rate(IFLA_CAN_STATE).and_then(state))
-}
-
-/// Returns the sample points of both phases, thousandths of a bit; 0 means that none is known.
-pub(super) fn sample_points(data: &[u8]) -> [Option<u32>; 2] {
-    // `sample_point` is the second member of `struct can_bittiming`.
-    let point = |kind| inner(data, kind)?.get(4..).and_then(number);
-    [IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING].map(|kind| point(kind).filter(|&at| at > 0))
 }
 
 fn state(number: u32) -> Option<ControllerState> {

@@ -19,8 +19,9 @@ pub struct ParentDevice {
     pub name: String,
     /// The driver that serves it.
     pub driver: Option<String>,
-    /// Which of the device's channels the interface is, from 0, where the driver reports it. Some
-    /// drivers report 0 for each (`dev_port`, else `dev_id`).
+    /// Which of the device's channels the interface is, from 0: as the driver reports it
+    /// (`dev_port`, else `dev_id`), or by the order in which the kernel created the interfaces of
+    /// the device, where the driver reports the same number for all of them (gs_usb of Linux 6.1).
     pub channel: Option<u32>,
     /// The USB device that it is part of.
     pub usb: Option<UsbDevice>,
@@ -53,20 +54,46 @@ impl ParentDevice {
         }
         let folder = sysfs.join("class/net").join(interface);
         let place = fs::canonicalize(folder.join("device")).ok()?;
-        let number = |name| read_text(&folder.join(name)).and_then(|text| parse_number(&text));
-        let channel = match (number("dev_port"), number("dev_id")) {
-            // Drivers from before Linux 3.15 set only dev_id.
-            (Some(0) | None, Some(id)) => Some(id),
-            (port, _) => port,
-        };
         Some(Self {
             bus: link_name(&place.join("subsystem")),
             name: file_name(&place)?,
             driver: link_name(&place.join("driver")),
-            channel,
+            channel: order_in_device(&place, &folder).or_else(|| reported_channel(&folder)),
             usb: usb_device(sysfs, &place),
         })
     }
+}
+
+/// Reads a number of an interface, whose folder this is.
+fn read_number(folder: &Path, name: &str) -> Option<u32> {
+    read_text(&folder.join(name)).and_then(|text| parse_number(&text))
+}
+
+/// Returns the channel that the driver reports.
+fn reported_channel(folder: &Path) -> Option<u32> {
+    match (
+        read_number(folder, "dev_port"),
+        read_number(folder, "dev_id"),
+    ) {
+        // Drivers from before Linux 3.15 set only dev_id.
+        (Some(0) | None, Some(id)) => Some(id),
+        (port, _) => port,
+    }
+}
+
+/// Returns the place of an interface among those of its device, from 0, in the order in which the
+/// kernel created them; `None` if the driver itself tells them apart, or there is only one in this
+/// network namespace.
+fn order_in_device(place: &Path, folder: &Path) -> Option<u32> {
+    let entries = fs::read_dir(place.join("net")).ok()?;
+    let all: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    let own = reported_channel(folder);
+    if all.len() < 2 || all.iter().any(|other| reported_channel(other) != own) {
+        return None;
+    }
+    let index = read_number(folder, "ifindex")?;
+    let before = all.iter().filter_map(|other| read_number(other, "ifindex"));
+    u32::try_from(before.filter(|other| *other < index).count()).ok()
 }
 
 /// Returns the USB device that has this place in sysfs, or that has it below itself.
@@ -200,6 +227,22 @@ mod tests {
             ..expected
         };
         assert_eq!(read("can1"), Some(second));
+    }
+
+    /// gs_usb of Linux 6.1 reports channel 0 for each.
+    #[test]
+    fn channels_that_the_driver_does_not_number_have_an_order() {
+        let sysfs = sysfs();
+        let class = sysfs.path().join("class/net");
+        // The names need not follow the order.
+        for (name, index) in [("can0", "7\n"), ("can1", "6\n"), ("can2", "9\n")] {
+            let facts = [("dev_port", "0\n"), ("dev_id", "0x0\n"), ("ifindex", index)];
+            files(&class.join(name), &facts);
+        }
+        let channel = |name| ParentDevice::read(sysfs.path(), name).unwrap().channel;
+        assert_eq!((channel("can0"), channel("can1")), (Some(1), Some(0)));
+        // The only interface of its device.
+        assert_eq!(channel("can2"), Some(0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One interface, as rtnetlink describes it (`uapi/linux/rtnetlink.h`, `if_link.h`).
 
 use super::controller::{
-    ControllerCounters, ControllerState, ErrorCounters, controller, error_counters, sample_points,
+    ControllerCounters, ControllerState, ErrorCounters, controller, error_counters,
 };
 use super::counters::LinkCounters;
 use super::modes::PresentSettings;
@@ -171,8 +171,8 @@ pub(super) fn link(body: &[u8]) -> Result<NetLink, MalformedMessage> {
                 // Other kinds of interfaces have data of other kinds.
                 if let Some(data) = inner(value, IFLA_INFO_DATA).filter(|_| link.can) {
                     (link.bit_rate, link.state) = controller(data);
-                    link.sample_points = sample_points(data);
                     link.settings = PresentSettings::read(data);
+                    link.sample_points = link.settings.sample_points();
                     link.errors = error_counters(data);
                 }
                 // For other kinds of interfaces the attribute has other content.
@@ -266,7 +266,7 @@ mod tests {
             queue: Some(10),
             bit_rate: Some(BitRate::new(500_000, Some(2_000_000)).unwrap()),
             sample_points: [Some(875), None],
-            settings: PresentSettings::default(),
+            settings: PresentSettings::read(&data.concat()),
             state: Some(ControllerState::Started(ErrorState::BusOff)),
             errors: Some(ErrorCounters {
                 transmit: 0x0102,

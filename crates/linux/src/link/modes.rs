@@ -1,6 +1,10 @@
 //! The modes of a controller, and its present settings (`uapi/linux/can/netlink.h`).
 
-use super::controller::{IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
+use super::controller::{
+    IFLA_CAN_BITTIMING, IFLA_CAN_BITTIMING_CONST, IFLA_CAN_DATA_BITTIMING,
+    IFLA_CAN_DATA_BITTIMING_CONST,
+};
+use super::timing::BitTiming;
 use crate::netlink::{inner, number};
 
 pub(super) const IFLA_CAN_CTRLMODE: u16 = 5;
@@ -12,8 +16,6 @@ pub(super) const IFLA_CAN_TDC_TDCF: u16 = 9;
 pub(super) const TDC_AUTO: u32 = 0x200;
 pub(super) const TDC_MANUAL: u32 = 0x400;
 pub(super) const IFLA_CAN_TERMINATION: u16 = 11;
-/// Offset of `sjw` in `struct can_bittiming`.
-pub(super) const SJW: usize = 24;
 
 /// A mode of a controller: `CAN_CTRLMODE_…`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -49,6 +51,11 @@ impl ControlMode {
         Self::Len8Dlc,
     ];
 
+    /// Returns a state of it in the words of `ip link`.
+    pub(super) fn words(self, on: bool) -> String {
+        format!("{} {}", self.kernel().1, if on { "on" } else { "off" })
+    }
+
     /// Returns the kernel's flag, and the word of `ip link`.
     pub(super) const fn kernel(self) -> (u32, &'static str) {
         match self {
@@ -69,8 +76,8 @@ impl ControlMode {
 pub struct PresentSettings {
     /// The flags of its modes.
     pub(super) flags: u32,
-    /// The synchronisation jump widths of both phases; 0: not known.
-    pub(super) sjw: [u32; 2],
+    /// The bit timing of both phases.
+    pub(super) timing: [BitTiming; 2],
     /// The termination, ohms, where it can be switched.
     pub(super) termination: Option<u16>,
     /// The compensation of the transmitter's delay, where it is on, in periods of the controller's
@@ -81,7 +88,6 @@ pub struct PresentSettings {
 impl PresentSettings {
     /// Reads them from `IFLA_INFO_DATA`. What is missing or malformed is left out.
     pub(super) fn read(data: &[u8]) -> Self {
-        let sjw = |kind| inner(data, kind)?.get(SJW..).and_then(number);
         // `struct can_ctrlmode`: the mask, which is 0 here, then the flags.
         let flags = inner(data, IFLA_CAN_CTRLMODE).and_then(|value| number(value.get(4..)?));
         let termination = inner(data, IFLA_CAN_TERMINATION);
@@ -89,10 +95,20 @@ impl PresentSettings {
         let delay = |kind| inner(inner(data, IFLA_CAN_TDC)?, kind).and_then(number);
         Self {
             flags: flags.unwrap_or(0),
-            sjw: [IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING].map(|kind| sjw(kind).unwrap_or(0)),
+            timing: [
+                (IFLA_CAN_BITTIMING, IFLA_CAN_BITTIMING_CONST),
+                (IFLA_CAN_DATA_BITTIMING, IFLA_CAN_DATA_BITTIMING_CONST),
+            ]
+            .map(|kinds| BitTiming::read(data, kinds)),
             termination: termination.map(u16::from_ne_bytes),
             delay: [IFLA_CAN_TDC_TDCV, IFLA_CAN_TDC_TDCO, IFLA_CAN_TDC_TDCF].map(delay),
         }
+    }
+
+    /// Returns the sample points of both phases, thousandths of a bit; `None`: not known.
+    pub(super) fn sample_points(&self) -> [Option<u32>; 2] {
+        self.timing
+            .map(|timing| Some(timing.sample_point).filter(|&at| at > 0))
     }
 
     /// Returns whether the controller is in this mode.

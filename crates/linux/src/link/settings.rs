@@ -7,7 +7,11 @@ use super::modes::{
     IFLA_CAN_TDC_TDCV, IFLA_CAN_TERMINATION, PresentSettings, TDC_AUTO, TDC_MANUAL,
 };
 use super::saved::{head, with_options};
+use super::timing::BitTiming;
 use crate::netlink::{attribute, nested};
+
+/// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
+const FD: u32 = 0x20;
 
 /// How a controller compensates the delay of its transmitter in the data phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +27,16 @@ pub enum DelayCompensation {
         /// The width of the filter that ignores dominant glitches.
         filter: Option<u32>,
     },
+}
+
+impl DelayCompensation {
+    /// Returns the setting in the words of `ip link`.
+    pub(super) fn words(self) -> String {
+        match self {
+            Self::Off => "no tdc".to_owned(),
+            Self::On { offset, .. } => format!("tdco {offset}"),
+        }
+    }
 }
 
 /// The wanted settings of a controller. What is absent stays as it is.
@@ -61,16 +75,17 @@ impl ControllerSettings {
     /// Returns the requests to the kernel for an interface that is down and has its bit rates, each
     /// with words that follow "set to". They are requests of their own, so that a refusal is that
     /// of one setting.
+    /// Those of [`ControllerSettings::add_fd`] are not among them.
     pub(super) fn requests(&self, index: u32) -> Vec<(String, Vec<u8>)> {
         let mut all = Vec::new();
         for mode in ControlMode::ALL {
-            let Some(on) = self.mode(mode) else { continue };
-            let (flag, word) = mode.kernel();
+            let wanted = self.mode(mode).filter(|_| mode != ControlMode::NonIso);
+            let Some(on) = wanted else { continue };
+            let (flag, _) = mode.kernel();
             let flags = if on { flag } else { 0 };
             let mut data = Vec::new();
             attribute(&mut data, IFLA_CAN_CTRLMODE, &control_mode(flag, flags));
-            let words = format!("{word} {}", if on { "on" } else { "off" });
-            all.push((words, with_options(index, &data)));
+            all.push((mode.words(on), with_options(index, &data)));
         }
         if let Some(ohms) = self.termination {
             let mut data = Vec::new();
@@ -88,11 +103,16 @@ impl ControllerSettings {
         all
     }
 
-    /// Adds the compensation of the transmitter's delay to the request that sets the bit rates: the
-    /// kernel takes it only together with them. `flags`: the mode flags of that request, to which
-    /// this adds.
-    pub(super) fn add_delay(&self, data: &mut Vec<u8>, (mask, flags): (u32, u32)) {
-        let (mut mask, mut flags) = (mask, flags);
+    /// Adds what belongs to CAN FD to the request that sets the bit rates, because the kernel takes
+    /// it only together with them: the compensation of the transmitter's delay, and the format from
+    /// before ISO 11898-1:2015, without which a controller that has only that format refuses FD.
+    pub(super) fn add_fd(&self, data: &mut Vec<u8>) {
+        let (mut mask, mut flags) = (FD, FD);
+        let (non_iso, _) = ControlMode::NonIso.kernel();
+        if let Some(on) = self.mode(ControlMode::NonIso) {
+            mask |= non_iso;
+            flags |= if on { non_iso } else { 0 };
+        }
         if self.delay.is_some() {
             mask |= TDC_AUTO | TDC_MANUAL;
         }
@@ -129,11 +149,7 @@ impl ControllerSettings {
         for mode in ControlMode::ALL {
             let now = present.has(mode);
             if let Some(wanted) = self.mode(mode).filter(|wanted| *wanted != now) {
-                let word = mode.kernel().1;
-                return Some((
-                    format!("{word} {}", on(now)),
-                    format!("{word} {}", on(wanted)),
-                ));
+                return Some((mode.words(now), mode.words(wanted)));
             }
         }
         let is_compensated = present.flags & (TDC_AUTO | TDC_MANUAL) != 0;
@@ -152,13 +168,19 @@ impl ControllerSettings {
             }) => [value, Some(offset), filter],
             _ => [None; 3],
         };
-        let [sjw, data_sjw] = present.sjw;
+        let [timing, data_timing] = present.timing;
+        let other_sjw =
+            |wanted: Option<u32>, now: BitTiming| wanted.filter(|wanted| !now.has_sjw(*wanted));
         let numbers = [
             ("tdcv", value, present.delay[0]),
             ("tdco", offset, present.delay[1]),
             ("tdcf", filter, present.delay[2]),
-            ("sjw", self.sjw, Some(sjw).filter(|sjw| *sjw > 0)),
-            ("dsjw", self.data_sjw, Some(data_sjw).filter(|sjw| *sjw > 0)),
+            ("sjw", other_sjw(self.sjw, timing), Some(timing.sjw)),
+            (
+                "dsjw",
+                other_sjw(self.data_sjw, data_timing),
+                Some(data_timing.sjw),
+            ),
             (
                 "termination",
                 self.termination.map(u32::from),
@@ -192,11 +214,7 @@ impl ControllerSettings {
         for (word, number) in numbers {
             words.extend(number.map(|number| format!("{word} {number}")));
         }
-        match self.delay {
-            None => {}
-            Some(DelayCompensation::Off) => words.push("no tdc".to_owned()),
-            Some(DelayCompensation::On { offset, .. }) => words.push(format!("tdco {offset}")),
-        }
+        words.extend(self.delay.map(DelayCompensation::words));
         words.iter().map(|word| format!(", {word}")).collect()
     }
 }
@@ -209,7 +227,7 @@ fn control_mode(mask: u32, flags: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::super::controller::IFLA_CAN_BITTIMING;
-    use super::super::modes::SJW;
+    use super::super::timing::SJW;
     use super::*;
     use crate::netlink::{attributes, inner, number};
     use proptest::prelude::*;
@@ -253,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_takes_the_delay_with_the_bit_rates() {
+    fn the_kernel_takes_what_belongs_to_fd_with_the_bit_rates() {
         let mut settings = settings();
         settings.delay = Some(DelayCompensation::On {
             offset: 30,
@@ -261,7 +279,7 @@ mod tests {
             filter: Some(2),
         });
         let mut data = Vec::new();
-        settings.add_delay(&mut data, (0x20, 0x20));
+        settings.add_fd(&mut data);
         let mode = inner(&data, IFLA_CAN_CTRLMODE).unwrap();
         assert_eq!(
             (number(mode), number(&mode[4..])),
@@ -273,13 +291,26 @@ mod tests {
         assert_eq!(inner(times, 7), None, "the controller measures it");
         settings.delay = Some(DelayCompensation::Off);
         let mut data = Vec::new();
-        settings.add_delay(&mut data, (0x20, 0x20));
+        settings.add_fd(&mut data);
         let mode = inner(&data, IFLA_CAN_CTRLMODE).unwrap();
         assert_eq!(
             (number(mode), number(&mode[4..])),
             (Some(0x620), Some(0x20))
         );
         assert_eq!(inner(&data, IFLA_CAN_TDC), None);
+        settings.delay = None;
+        for (on, flags) in [(true, 0xA0), (false, 0x20)] {
+            let settings = settings.with_mode(ControlMode::NonIso, Some(on));
+            let mut data = Vec::new();
+            settings.add_fd(&mut data);
+            let mode = inner(&data, IFLA_CAN_CTRLMODE).unwrap();
+            assert_eq!(
+                (number(mode), number(&mode[4..])),
+                (Some(0xA0), Some(flags))
+            );
+            let others = settings.requests(7);
+            assert!(others.iter().all(|(words, _)| !words.contains("non-iso")));
+        }
     }
 
     #[test]
@@ -297,7 +328,7 @@ mod tests {
         };
         let wanted = settings();
         assert_eq!(difference(wanted, &present, 1).unwrap(), "sjw 1 / sjw 4");
-        present.sjw[0] = 4;
+        present.timing[0].sjw = 4;
         // A driver without a switch reports no termination: it refused the request.
         assert_eq!(difference(wanted, &present, 1), None);
         assert_eq!(

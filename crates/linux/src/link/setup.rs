@@ -1,16 +1,15 @@
 //! Setting up a CAN interface: bit rates, restart, switching it on.
 
 use super::controller::{IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
-use super::interface::{LinkError, NetLink};
-use super::modes::SJW;
+use super::interface::NetLink;
+use super::modes::ControlMode;
 use super::saved::{IFF_UP, IFLA_CAN_RESTART_MS, change, head, switch_off, with_options};
 use super::settings::ControllerSettings;
-use crate::Errno;
-use crate::netlink::{Error, KernelRefusal, NetlinkSocket, attribute};
+use super::setup_error::SetupError;
+use super::timing::SJW;
+use crate::netlink::{KernelRefusal, NetlinkSocket, attribute};
 use frame::wire::BitRate;
 
-/// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
-const FD: u32 = 0x20;
 /// Size of `struct can_bittiming` in bytes.
 const BITTIMING: usize = 32;
 
@@ -69,134 +68,12 @@ pub enum PreviousState {
 pub struct AppliedSetup {
     /// The state of the interface before.
     pub before: PreviousState,
-    /// A default that was not applied, and the reason: a sentence.
-    pub note: Option<String>,
+    /// Sentences about a default that was not applied, and about settings that the kernel has
+    /// rounded.
+    pub notes: Vec<String>,
 }
 
-/// The reason why an interface does not have the wanted settings.
-#[derive(thiserror::Error, Debug)]
-pub enum SetupError {
-    /// The kernel gives no information about it.
-    #[error(transparent)]
-    Link(#[from] LinkError),
-    /// It has no bit rate.
-    #[error("{0} is a {1}, which has no bit rate: leave `bitrate` out")]
-    Virtual(String, String),
-    /// It is in use at other bit rates.
-    #[error(
-        "{name} is up at {now}: `ip link set {name} down` first, or leave `bitrate` out to use its \
-         present settings"
-    )]
-    Other {
-        /// The interface.
-        name: String,
-        /// Its bit rates.
-        now: String,
-    },
-    /// The kernel refuses the bit rates.
-    #[error("{name} cannot be set to {wanted}: {}", refused(refusal, *fd))]
-    Refused {
-        /// The interface.
-        name: String,
-        /// The bit rates.
-        wanted: String,
-        /// Whether a data phase bit rate is among them.
-        fd: bool,
-        /// The kernel's refusal.
-        refusal: KernelRefusal,
-    },
-    /// It is in use with other settings.
-    #[error(
-        "{name} is up with {now}, and its port wants {wanted}: `ip link set {name} down` first, or \
-         leave that setting out"
-    )]
-    Settings {
-        /// The interface.
-        name: String,
-        /// The setting as it is.
-        now: String,
-        /// The setting as it is wanted.
-        wanted: String,
-    },
-    /// The kernel refuses a setting.
-    #[error("{name} cannot be set to {setting}: {}", not_supported(refusal))]
-    Setting {
-        /// The interface.
-        name: String,
-        /// The setting.
-        setting: String,
-        /// The kernel's refusal.
-        refusal: KernelRefusal,
-    },
-    /// The kernel refuses the restart.
-    #[error(
-        "{name} cannot be set to restart {ms} ms after bus-off: {refusal}; leave `restart` out, \
-         and after bus-off the interface must be switched off and on"
-    )]
-    Restart {
-        /// The interface.
-        name: String,
-        /// Time from bus-off to the restart, ms.
-        ms: u32,
-        /// The kernel's refusal.
-        refusal: KernelRefusal,
-    },
-    /// It cannot be switched on, or off.
-    #[error("{name} cannot be switched {}: {}", if *on { "on" } else { "off" }, refused(refusal, false))]
-    Switch {
-        /// The interface.
-        name: String,
-        /// Whether the interface should have been switched on.
-        on: bool,
-        /// The kernel's refusal.
-        refusal: KernelRefusal,
-    },
-    /// The kernel could not be queried.
-    #[error(transparent)]
-    Netlink(#[from] Error),
-}
-
-/// Returns the kernel's refusal and advice. The advice is a guess only where the kernel gives no
-/// reason.
-fn refused(refusal: &KernelRefusal, fd: bool) -> String {
-    let hint = match (refusal.errno, &refusal.reason) {
-        (Errno::PERM | Errno::ACCESS, _) => {
-            ": only root or CAP_NET_ADMIN is allowed to; give the program that capability, or set \
-             it with `ip link`"
-        }
-        (_, Some(_)) => "",
-        (Errno::OPNOTSUPP, None) if fd => " (does its driver support CAN FD?)",
-        (Errno::INVAL | Errno::RANGE | Errno::DOM, None) => {
-            " (is the bit rate or the sample point outside the controller's range?)"
-        }
-        _ => "",
-    };
-    format!("{refusal}{hint}")
-}
-
-/// Returns the kernel's refusal of a setting, and advice where the kernel gives no reason.
-fn not_supported(refusal: &KernelRefusal) -> String {
-    let hint = match (refusal.errno, &refusal.reason) {
-        (Errno::OPNOTSUPP, None) => " (its driver does not support it: leave it out)",
-        (Errno::INVAL, None) => " (does its driver support this value?)",
-        _ => "",
-    };
-    format!("{}{hint}", refused(refusal, false))
-}
-
-/// Compares two bit rates. The kernel reports the bit rate that a controller's clock can produce,
-/// which may differ a little from the requested one. No two bit rates of buses are less than 1 %
-/// apart.
-fn is_same(a: BitRate, b: BitRate) -> bool {
-    let near = |a: u32, b: u32| u64::from(a.abs_diff(b)) * 100 < u64::from(b);
-    near(a.nominal(), b.nominal())
-        && match (a.data(), b.data()) {
-            (Some(a), Some(b)) => near(a, b),
-            (a, b) => a.is_none() && b.is_none(),
-        }
-}
-
-fn words(rate: BitRate) -> String {
+pub(super) fn words(rate: BitRate) -> String {
     match rate.data() {
         Some(data) => format!("{} bit/s, data phase {data} bit/s", rate.nominal()),
         None => format!("{} bit/s", rate.nominal()),
@@ -226,12 +103,14 @@ impl LinkSetup {
         let mut before = PreviousState::Down;
         let mut netlink = NetlinkSocket::open()?;
         if link.up {
-            let differs = self.settings.difference(&link.settings, link.queue);
-            if link.bit_rate.is_some_and(|now| is_same(now, self.rate)) {
+            let differs = self.difference(&link);
+            if self.has_rate(&link) {
                 match differs {
                     None => {
-                        let (before, note) = (PreviousState::Up, None);
-                        return Ok(AppliedSetup { before, note });
+                        return Ok(AppliedSetup {
+                            before: PreviousState::Up,
+                            notes: self.rounded(&link).into_iter().collect(),
+                        });
                     }
                     Some((now, wanted)) if !own => {
                         let name = name();
@@ -250,12 +129,7 @@ impl LinkSetup {
             Self::switched(interface, false, refused)?;
         }
         if let Some(refusal) = change(&mut netlink, self.request(link.index))? {
-            return Err(SetupError::Refused {
-                name: name(),
-                wanted: words(self.rate),
-                fd: self.rate.data().is_some(),
-                refusal,
-            });
+            return Err(self.refused(&mut netlink, &link, refusal)?);
         }
         for (setting, body) in self.settings.requests(link.index) {
             if let Some(refusal) = change(&mut netlink, body)? {
@@ -266,10 +140,53 @@ impl LinkSetup {
                 });
             }
         }
-        let note = self.restart(&mut netlink, link.index, interface)?;
+        let restart = self.restart(&mut netlink, link.index, interface)?;
         let refused = change(&mut netlink, head(link.index, IFF_UP))?;
         Self::switched(interface, true, refused)?;
-        Ok(AppliedSetup { before, note })
+        let rounded = self.rounded(&NetLink::find(interface)?);
+        Ok(AppliedSetup {
+            before,
+            notes: [restart, rounded].into_iter().flatten().collect(),
+        })
+    }
+
+    /// Returns the error for the refusal of the request with the bit rates. If it also has settings
+    /// of CAN FD, requests without one of them show what is refused.
+    fn refused(
+        &self,
+        netlink: &mut NetlinkSocket,
+        link: &NetLink,
+        refusal: KernelRefusal,
+    ) -> Result<SetupError, SetupError> {
+        let name = link.name.clone();
+        let non_iso = self.settings.mode(ControlMode::NonIso);
+        let mut without_delay = self.settings;
+        without_delay.delay = None;
+        let suspects = [
+            self.settings
+                .delay
+                .map(|delay| (delay.words(), without_delay)),
+            non_iso.map(|on| {
+                let without = self.settings.with_mode(ControlMode::NonIso, None);
+                (ControlMode::NonIso.words(on), without)
+            }),
+        ];
+        for (setting, settings) in suspects.into_iter().flatten() {
+            let without = Self { settings, ..*self };
+            if change(netlink, without.request(link.index))?.is_none() {
+                return Ok(SetupError::Setting {
+                    name,
+                    setting,
+                    refusal,
+                });
+            }
+        }
+        Ok(SetupError::Refused {
+            name,
+            wanted: words(self.rate),
+            fd: self.rate.data().is_some(),
+            refusal,
+        })
     }
 
     fn switched(
@@ -310,35 +227,6 @@ impl LinkSetup {
         }
     }
 
-    /// Returns whether the interface has these settings, up or down; true where its driver reports
-    /// no bit rates.
-    #[must_use]
-    pub fn is_in_force(&self, link: &NetLink) -> bool {
-        let is_equal = self
-            .settings
-            .difference(&link.settings, link.queue)
-            .is_none();
-        link.bit_rate.is_none_or(|now| is_same(now, self.rate)) && is_equal
-    }
-
-    /// Returns a sentence with the present bit rates if the interface runs at other ones than
-    /// these, or with another setting that differs. An interface that is down does not run.
-    #[must_use]
-    pub fn differs(&self, link: &NetLink) -> Option<String> {
-        let now = link
-            .bit_rate
-            .filter(|_| link.up && !self.is_in_force(link))?;
-        let name = &link.name;
-        let difference = if is_same(now, self.rate) {
-            let (now, wanted) = self.settings.difference(&link.settings, link.queue)?;
-            format!("{name} runs with {now}, and its port is set to {wanted}")
-        } else {
-            let (now, wanted) = (words(now), words(self.rate));
-            format!("{name} runs at {now}, and its port is set to {wanted}")
-        };
-        Some(format!("{difference}: another program has changed it"))
-    }
-
     /// Returns the body of RTM_NEWLINK with the settings of an interface that is down.
     fn request(&self, index: u32) -> Vec<u8> {
         let timing = |rate: u32, sample_point: u32, sjw: Option<u32>| {
@@ -356,7 +244,7 @@ impl LinkSetup {
         if let Some(rate) = self.rate.data() {
             let fast = timing(rate, self.data_sample_point, settings.data_sjw);
             attribute(&mut data, IFLA_CAN_DATA_BITTIMING, &fast);
-            settings.add_delay(&mut data, (FD, FD));
+            settings.add_fd(&mut data);
         }
         with_options(index, &data)
     }
@@ -396,7 +284,7 @@ mod tests {
             None,
             "it is a request of its own"
         );
-        assert_eq!(inner(data, IFLA_CAN_CTRLMODE).and_then(number), Some(FD));
+        assert_eq!(inner(data, IFLA_CAN_CTRLMODE).and_then(number), Some(0x20));
         let classic = LinkSetup {
             rate: BitRate::new(125_000, None).unwrap(),
             ..setup
@@ -405,90 +293,6 @@ mod tests {
         let (_, info) = attributes(&body[16..]).next().unwrap().unwrap();
         let data = inner(info, IFLA_INFO_DATA).unwrap();
         assert_eq!(inner(data, IFLA_CAN_CTRLMODE), None);
-    }
-
-    fn fast() -> LinkSetup {
-        LinkSetup {
-            rate: BitRate::new(500_000, None).unwrap(),
-            sample_point: 0,
-            data_sample_point: 0,
-            restart: RestartDelay::Asked(0),
-            settings: ControllerSettings::default(),
-        }
-    }
-
-    /// The kernel's reason is printed, and a guess only where it gives none.
-    #[test]
-    fn a_refusal_states_the_kernels_reason() {
-        let output = |errno, reason: Option<&str>, fd| {
-            let reason = reason.map(Box::from);
-            let error = SetupError::Refused {
-                name: "can0".to_owned(),
-                wanted: words(fast().rate),
-                fd,
-                refusal: KernelRefusal {
-                    errno,
-                    reason,
-                    offset: None,
-                },
-            };
-            error.to_string()
-        };
-        assert_eq!(
-            output(Errno::INVAL, Some("bitrate error 17.3% too high"), true),
-            "can0 cannot be set to 500000 bit/s: Invalid argument (os error 22); the kernel reports: bitrate error 17.3% too \
-             high"
-        );
-        let no_fd = output(Errno::OPNOTSUPP, None, true);
-        assert!(no_fd.ends_with("(os error 95) (does its driver support CAN FD?)"));
-        let plain = output(Errno::OPNOTSUPP, None, false);
-        assert!(plain.ends_with("Operation not supported (os error 95)"));
-        assert!(output(Errno::PERM, None, false).contains("CAP_NET_ADMIN"));
-        let error = SetupError::Restart {
-            name: "can0".to_owned(),
-            ms: 70,
-            refusal: Errno::OPNOTSUPP.into(),
-        };
-        let output = error.to_string();
-        assert!(
-            output.contains("70 ms after bus-off: Operation not supported (os error 95); leave")
-        );
-    }
-
-    #[test]
-    fn other_bit_rates_are_noticed() {
-        let at = |rate| NetLink {
-            name: "can2".to_owned(),
-            up: true,
-            bit_rate: BitRate::new(rate, None).ok(),
-            ..NetLink::default()
-        };
-        assert_eq!(fast().differs(&at(500_000)), None);
-        // The bit rate that a clock of 8 MHz produces for 83.3 kbit/s.
-        let odd = LinkSetup {
-            rate: BitRate::new(83_300, None).unwrap(),
-            ..fast()
-        };
-        assert_eq!(odd.differs(&at(83_333)), None);
-        assert!(odd.differs(&at(84_200)).is_some());
-        let output = fast().differs(&at(125_000)).unwrap();
-        assert!(
-            output.starts_with("can2 runs at 125000 bit/s, and its port is set to 500000 bit/s")
-        );
-        // An interface that is down carries no frames; and a driver need not report its bit rate.
-        let down = NetLink {
-            up: false,
-            ..at(125_000)
-        };
-        let silent = NetLink {
-            bit_rate: None,
-            ..at(125_000)
-        };
-        assert_eq!(
-            (fast().differs(&down), fast().differs(&silent)),
-            (None, None)
-        );
-        assert!(!fast().is_in_force(&down) && fast().is_in_force(&silent));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Finding a device, taking it from its driver and giving it back.
 
 use super::config_space::ConfigSpace;
+use crate::link::{ParentDevice, SYSFS};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -129,27 +130,16 @@ impl PciDevice {
         if let Some(card) = Self::at(name) {
             return Ok((card, None));
         }
-        let interface = Path::new("/sys/class/net").join(name);
-        if !interface.exists() {
+        if !Path::new(SYSFS).join("class/net").join(name).exists() {
             return Err(PciError::Missing(name.to_owned()));
         }
-        let device = fs::canonicalize(interface.join("device")).ok();
-        let card = device
-            .as_deref()
-            .and_then(Path::file_name)
-            .and_then(|address| Self::at(address.to_str()?));
-        let card = card.ok_or_else(|| PciError::NotPci(name.to_owned()))?;
-        // Drivers number the interfaces of a card by one of these files; the other is 0.
-        let number = |file: &str| {
-            let text = fs::read_to_string(interface.join(file)).ok()?;
-            let text = text.trim();
-            text.strip_prefix("0x")
-                .map_or_else(|| text.parse().ok(), |hex| u8::from_str_radix(hex, 16).ok())
-        };
-        let channel = number("dev_id")
-            .unwrap_or(0)
-            .max(number("dev_port").unwrap_or(0));
-        Ok((card, Some(channel)))
+        let not_pci = || PciError::NotPci(name.to_owned());
+        let device = ParentDevice::read(Path::new(SYSFS), name).ok_or_else(not_pci)?;
+        let card = Self::at(&device.name).ok_or_else(not_pci)?;
+        let channel = device
+            .channel
+            .and_then(|channel| u8::try_from(channel).ok());
+        Ok((card, Some(channel.unwrap_or(0))))
     }
 
     fn at(address: &str) -> Option<Self> {

@@ -36,7 +36,7 @@ mod target;
 pub use due::ReplaySpeed;
 pub use logs::{
     BadLine, BadLines, Database, FileFormat, InterfaceName, LogEntry, LogError, LogPlace,
-    LogReader, LoggedFrame, PassedRecords, loss_words,
+    LogReader, LoggedFrame, ONLY_A_SIMULATION_WAITS, PassedRecords, asks_to_wait, loss_words,
 };
 pub use old_files::OldFiles;
 pub use rotation::RotationRule;

@@ -4,7 +4,7 @@ use config::read::{self, by};
 use config::{Diagnostics, TomlValue, ValueShape};
 use frame::{FrameBuf, Nanos};
 use logs::{FileFormat, LogError, LogReader};
-use std::fs::File;
+use std::path::Path;
 
 /// The number of times that a log is replayed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,9 +55,12 @@ pub(super) struct LogSpan {
 }
 
 impl LogSpan {
-    /// Reads a whole file; `None` for one without frames, or that cannot be read to its end.
-    pub(super) fn read(file: File, format: Option<FileFormat>) -> Option<Self> {
-        let mut reader = LogReader::new(file, "").with_format(format);
+    /// Reads a whole file; `None` for one without frames.
+    ///
+    /// # Errors
+    /// The file cannot be read to its end.
+    pub(super) fn read(path: &Path, format: Option<FileFormat>) -> Result<Option<Self>, LogError> {
+        let mut reader = LogReader::open(path)?.with_format(format);
         let mut frame = FrameBuf::new();
         let mut due = super::due::NextDue::default();
         let mut first = None;
@@ -69,13 +72,13 @@ impl LogSpan {
                 }
                 Ok(None) => break,
                 Err(LogError::Bad { .. }) => {}
-                Err(_) => return None,
+                Err(error) => return Err(error),
             }
         }
-        first.map(|first| Self {
+        Ok(first.map(|first| Self {
             first,
             last: due.played(),
-        })
+        }))
     }
 }
 

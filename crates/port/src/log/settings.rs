@@ -219,8 +219,11 @@ impl LogSettings {
                 "{path} is not a file, so it cannot be read again: leave `repeat` out"
             )));
         }
-        let span = File::open(path).ok();
-        let span = span.and_then(|file| LogSpan::read(file, self.format));
+        let span = LogSpan::read(path, self.format).map_err(|error| PortError {
+            port: port.to_owned(),
+            what: "the log cannot be repeated".to_owned(),
+            source: Some(error.into()),
+        })?;
         // A log without frames has no rounds.
         Ok(span.map(|span| RoundPlan {
             rounds,

@@ -10,7 +10,7 @@ use crate::{
     RxCounters, RxReport, SourcePace, StampSource,
 };
 use frame::{FrameBuf, Nanos};
-use logs::{LogError, LogScanner, LoggedFrame, ScanStep, UnpackedInput, is_torn};
+use logs::{LogError, LogFault, LogScanner, LoggedFrame, ScanStep, UnpackedInput, is_torn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
@@ -235,7 +235,8 @@ impl LogSource {
                     self.pending = Some(logged);
                     self.in_round += 1;
                 }
-                ScanStep::Bad(line) if self.strict => {
+                // Without the answer, the frames after it would come at the wrong time.
+                ScanStep::Bad(line) if self.strict || line.fault == LogFault::Waits => {
                     self.counters.malformed += 1;
                     self.finished = true;
                     return Err(self.fail(format!("{}: {line}", self.name), None));

@@ -199,7 +199,7 @@ impl SocketLine for PortSockets {
                 {
                     own.note(there.index);
                 }
-                applied.note
+                (!applied.notes.is_empty()).then(|| applied.notes.join("; "))
             }
             Err(error) => Some(error.to_string()),
         }

@@ -6,7 +6,7 @@
 
 use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use linux::link::InterfaceFacts;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 config::settings! {
     /// The properties of the wanted interface. All that are given must fit.
@@ -169,7 +169,15 @@ fn list(all: &[&InterfaceFacts]) -> String {
 /// The interface of an open port that was chosen by its properties, and its present name.
 pub(super) struct MatchedInterface {
     wanted: InterfaceMatch,
-    name: Mutex<String>,
+    found: Mutex<FoundInterface>,
+}
+
+/// The result of the last look-up.
+struct FoundInterface {
+    /// The name that was found last, or words where there was no interface.
+    name: String,
+    /// A sentence if several interfaces fitted.
+    ambiguity: Option<String>,
 }
 
 impl MatchedInterface {
@@ -177,33 +185,39 @@ impl MatchedInterface {
     pub(super) const fn new(wanted: InterfaceMatch, name: String) -> Self {
         Self {
             wanted,
-            name: Mutex::new(name),
+            found: Mutex::new(FoundInterface {
+                name,
+                ambiguity: None,
+            }),
         }
+    }
+
+    fn found(&self) -> MutexGuard<'_, FoundInterface> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the name that was found last.
     pub(super) fn name(&self) -> String {
-        self.name
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.found().name.clone()
     }
 
     /// Looks the interface up again, and returns its present name.
     pub(super) fn look_up(&self) -> Result<String, MatchProblem> {
-        let name = self.wanted.find()?;
-        self.name
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone_from(&name);
-        Ok(name)
+        let looked_up = self.wanted.find();
+        let mut found = self.found();
+        found.ambiguity = match &looked_up {
+            Err(problem @ MatchProblem::Several(_)) => Some(self.wanted.explain(problem)),
+            _ => None,
+        };
+        if let Ok(name) = &looked_up {
+            found.name.clone_from(name);
+        }
+        looked_up
     }
 
-    /// Returns a sentence if several interfaces fit at the moment.
+    /// Returns a sentence if several interfaces fitted at the last look-up.
     pub(super) fn ambiguity(&self) -> Option<String> {
-        let problem = self.wanted.find().err()?;
-        let is_ambiguous = matches!(problem, MatchProblem::Several(_));
-        is_ambiguous.then(|| self.wanted.explain(&problem))
+        self.found().ambiguity.clone()
     }
 }
 

@@ -115,7 +115,7 @@ impl<'a> OpeningPort<'a> {
         if applied.before != PreviousState::Up {
             self.own.note(index);
         }
-        self.remarks.extend(applied.note);
+        self.remarks.extend(applied.notes);
         Ok(())
     }
 

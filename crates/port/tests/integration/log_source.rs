@@ -163,6 +163,22 @@ fn strict_stops_at_the_first() {
     assert!(take(&mut source, 0, 10).1.finished);
 }
 
+/// A replay that passes the line over would send what follows at the wrong time.
+#[test]
+fn a_line_to_wait_at_stops_the_replay() {
+    let log = b"(1.0) can0 7DF#02\nwait can0 7E8 500ms\n(1.0) can0 123#\n";
+    let mut source = source(log, FAST);
+    let mut taken = 0;
+    let error = source.receive(0, 10, &mut |_| taken += 1).unwrap_err();
+    assert_eq!(taken, 1);
+    assert_eq!(
+        error.to_string(),
+        "replay: drive.log: line 2: only `cangate demo --log` and `cangate run --simulate --replay` can wait for an \
+         answer, as this line asks: play the log with one of them, or remove the line"
+    );
+    assert!(take(&mut source, 0, 10).1.finished);
+}
+
 #[test]
 fn only_one_interface() {
     let config = SourceConfig {

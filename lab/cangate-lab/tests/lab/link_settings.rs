@@ -2,14 +2,14 @@
 //! interfaces that the file chooses by their device.
 
 use super::lab;
-use super::script::{parts, printed};
+use super::script::{ONE_PORT, parts, printed};
 
 #[test]
 #[ignore = "boots a guest"]
 fn the_file_sets_a_controller_and_chooses_it_by_its_device() {
     let Some(_lab) = lab() else { return };
     let text = printed(
-        "--bench kvaser --kernel 6.1 --timeout 600",
+        &format!("--bench kvaser --kernel 6.1 --timeout 600 --file {ONE_PORT}"),
         "link_settings.sh",
     );
     let steps = parts(&text);
@@ -55,4 +55,48 @@ fn the_file_sets_a_controller_and_chooses_it_by_its_device() {
     let none = steps["none"];
     assert!(none.contains("driver kvaser_pci, channel 0"), "{none}");
     assert!(none.ends_with("waits\n"), "{none}");
+}
+
+#[test]
+#[ignore = "boots a guest"]
+fn the_file_sets_a_controller_with_fd() {
+    let Some(_lab) = lab() else { return };
+    let text = printed(
+        &format!("--bench ctucan --kernel 6.1 --timeout 600 --file {ONE_PORT}"),
+        "link_settings_fd.sh",
+    );
+    let steps = parts(&text);
+    let modes = "can <ONE-SHOT,BERR-REPORTING,FD,FD-NON-ISO,PRESUME-ACK>";
+    assert_eq!(
+        steps["all"],
+        format!(
+            "qlen 10 {modes} sjw 2\n{modes}\ndbitrate 2000000\ndsample-point 0.740\ndsjw 2\ncan1 has dsample-point 0.740 in \
+             place of 0.750: the nearest that its controller's clock and fields allow\n"
+        )
+    );
+    assert_eq!(
+        steps["changed"],
+        "can1 runs with fd-non-iso off, and its port is set to fd-non-iso on: another program has changed it; \
+         `cangate reload` sets can1 as the file specifies\n"
+    );
+    let refused = [
+        "triple-sampling on",
+        "cc-len8-dlc on",
+        "a termination of 120 ohms",
+        "tdco 20",
+    ];
+    let refused = refused.map(|setting| {
+        format!(
+            "error: a: can1 cannot be set to {setting}: Operation not supported (os error 95) (its driver does not \
+             support it: leave it out)\n"
+        )
+    });
+    assert_eq!(steps["refused"], refused.concat());
+    let no_rate = |name: &str, kind: &str| {
+        format!("error: a: {name} is a {kind}, which has no bit rate: leave `bitrate` out\n")
+    };
+    assert_eq!(
+        steps["virtual"],
+        no_rate("vcan9", "vcan") + &no_rate("vx0", "vxcan")
+    );
 }

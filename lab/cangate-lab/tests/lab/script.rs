@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 pub(super) const TWO_DEVICES: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/two_devices.sh");
 
+/// Functions for scripts that run a gateway with one port under test.
+pub(super) const ONE_PORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/one_port.sh");
+
 /// Returns the text that `script` printed on both of its outputs; words after its name are its
 /// arguments. `arguments` are those of `cangate lab exec`.
 pub(super) fn printed(arguments: &str, script: &str) -> String {

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// drawing, after it came.
 const TURN: Duration = Duration::from_millis(40);
 
+/// The most pieces of news between two looks at the keys.
+const MAX_NEWS: usize = 256;
+
 /// The time between two drawings without news: bytes lose their mark some time after their change.
 const REDRAW: Duration = Duration::from_millis(250);
 
@@ -47,21 +50,26 @@ fn turns(
     mut end: WatchEnd,
     quit: &StopSignal,
 ) -> Result<Option<String>, Failure> {
-    let mut is_changed = true;
+    let (mut is_changed, mut has_more) = (true, false);
     let (mut drawn, mut last) = (Instant::now(), Instant::now());
     while !quit.is_set() && !end.has_come() {
-        if is_changed || (drawn.elapsed() >= REDRAW && last.elapsed() < MARKS_END) {
+        // A source with many frames is not slowed down by more drawings than one can see.
+        let is_soon = has_more && drawn.elapsed() < TURN;
+        if is_changed && !is_soon || (drawn.elapsed() >= REDRAW && last.elapsed() < MARKS_END) {
             let now = unix_now();
             terminal.draw(|frame| view::draw(app, now, frame))?;
             drawn = Instant::now();
+            is_changed = false;
         }
-        is_changed = false;
-        match next_input(end.wait(TURN))? {
+        let wait = if has_more { Duration::ZERO } else { TURN };
+        match next_input(end.wait(wait))? {
             TerminalInput::Key(key) if app.press(key) => return Ok(None),
             TerminalInput::Key(_) | TerminalInput::Resized => is_changed = true,
             TerminalInput::Nothing => {}
         }
-        loop {
+        // On a busy bus, the keys have their turn.
+        has_more = true;
+        for _ in 0..MAX_NEWS {
             match source.news.try_recv() {
                 Ok(WatchNews::Frames(mut frames, losses)) => {
                     let wanted = usize::try_from(end.left).unwrap_or(usize::MAX);
@@ -74,7 +82,10 @@ fn turns(
                 Ok(WatchNews::Failed(failure)) => return Err(failure),
                 Ok(WatchNews::Ended(why)) => return Ok(Some(why)),
                 Err(TryRecvError::Disconnected) => return Ok(None),
-                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Empty) => {
+                    has_more = false;
+                    break;
+                }
             }
         }
     }
