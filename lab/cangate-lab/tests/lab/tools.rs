@@ -185,8 +185,7 @@ fn xl_frames_are_sent_watched_and_recorded(kernel: &str) {
     );
     let longest = parts["longest"];
     assert!(
-        longest
-            .starts_with("1 frame = 1 sent\nstatus 0\n1 frame = 1 sent\nstatus 0\n2048 bytes\n"),
+        longest.starts_with("1 frame = 1 sent\nstatus 0\n1 frame = 1 sent\nstatus 0\n2048 bytes\n"),
         "{text}"
     );
     assert!(
