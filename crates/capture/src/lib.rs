@@ -16,7 +16,8 @@
 //!   [`FrameKeeper`]: the last seconds in memory, and a file for each trigger.
 //! * [`convert()`]: from a log of any format into a file.
 //! * [`FrameDatabases`]: the messages of frames, in formats that have them.
-//! * [`SignalSelection`], [`SignalLines`]: the signals of a log, as lines; `dataset`: as Parquet files.
+//! * [`SignalSelection`], [`SignalLines`]: the signals of a log, as lines; `dataset`: as Parquet
+//!   files.
 //! * [`CaptureOutput`]: a file, its format (one of those that `logs` writes), and its
 //!   [`Packing`]: gzip, Zstandard. Parquet is the feature `parquet`; without it, the result is
 //!   [`FormError::NotBuilt`].

@@ -163,7 +163,7 @@ mod tests {
         assert!(!fast().is_in_force(&down) && fast().is_in_force(&silent));
     }
 
-    /// What an SJA1000 has at 500 kbit/s: sample point, segments and jump width.
+    /// Returns the timing of an SJA1000 at 500 kbit/s: sample point, segments and jump width.
     fn sja1000(point: u32, [prop, first, second]: [u32; 3], sjw: u32) -> NetLink {
         let timing = [500_000, point, 125, prop, first, second, sjw, 1];
         let limits = [0, 0, 0, 0, 1, 16, 1, 8, 4, 1, 64, 1];

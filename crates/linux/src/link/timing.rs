@@ -126,7 +126,7 @@ mod tests {
         BitTiming::read(&data(fields, Some(SJA1000)), (1, 2))
     }
 
-    /// What Linux 6.1 reports of an SJA1000 (8 MHz) at 500 kbit/s: 16 quanta, 87.5 %.
+    /// The report of Linux 6.1 for an SJA1000 (8 MHz) at 500 kbit/s: 16 quanta, 87.5 %.
     #[test]
     fn a_jump_width_that_the_kernel_has_shortened_is_in_force() {
         let shortened = timing([875, 6, 7, 2, 2]);

@@ -16,7 +16,7 @@ const MAX_WAITING: usize = 256;
 /// Number of datagrams for other ports that one call reads.
 const MAX_OTHERS: usize = 64;
 
-/// What a port takes of the datagrams of an address.
+/// The part of an address's datagrams that a port takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StreamBus {
     /// The stream's ID.

@@ -28,7 +28,7 @@ pub(super) enum LoopDrop {
     TooFar,
 }
 
-/// What the tunnels of a gateway share.
+/// The state that the tunnels of a gateway share.
 #[derive(Clone, Default)]
 struct GuardParts {
     trails: FrameTrails,

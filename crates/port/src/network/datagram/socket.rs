@@ -1,4 +1,4 @@
-//! What a port over UDP needs of its socket.
+//! The sockets of ports over UDP.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
