@@ -16,6 +16,7 @@ pub(super) fn any(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses a time above 0.
+#[cfg(any(feature = "capture", test))]
 pub(super) fn above_zero(text: &str) -> Result<Duration, String> {
     match any(text)? {
         Duration::ZERO => Err("give a time above 0".to_owned()),
@@ -37,6 +38,7 @@ pub(super) fn within(
 }
 
 /// Parses a number of bytes.
+#[cfg(any(feature = "capture", test))]
 pub(super) fn size(text: &str) -> Result<u64, String> {
     config::size(text).map_err(|error| hinted(&error))
 }
