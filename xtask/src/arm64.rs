@@ -104,10 +104,27 @@ pub(crate) fn run(workspace: &Workspace, binaries: &[TestBinary], long: bool) ->
     Ok(tally)
 }
 
-/// Returns a cargo command with the settings that it needs to link for [`TARGET`].
+/// Crates that the profile `release` leaves without optimization, and that each start of the program
+/// runs through.
+const AT_EACH_START: [&str; 6] = [
+    "cangate",
+    "cangate-offload",
+    "clap_builder",
+    "toml",
+    "toml_parser",
+    "winnow",
+];
+
+/// Returns a cargo command with the settings that it needs to link for [`TARGET`], and with more
+/// optimization than on this machine: the tests of the command line start the program a thousand
+/// times, and unoptimized code takes very long under emulation.
 pub(crate) fn cargo(workspace: &Workspace, subcommand: &str) -> Command {
     let mut cargo = workspace.cargo(subcommand);
     cargo.env(variable("LINKER"), LINKER);
+    for package in AT_EACH_START {
+        cargo.arg("--config");
+        cargo.arg(format!("profile.release.package.{package}.opt-level=\"z\""));
+    }
     cargo
 }
 
