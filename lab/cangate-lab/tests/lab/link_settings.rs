@@ -23,7 +23,7 @@ fn the_file_sets_a_controller_and_chooses_it_by_its_device() {
              leave that setting out\n"
         )
     };
-    let other = up("one-shot on", "one-shot off") + &up("sjw 2", "sjw 3");
+    let other = up("one-shot on", "one-shot off") + &up("sjw 2", "sjw 1");
     assert_eq!(steps["other"], other);
     assert_eq!(
         steps["changed"],

@@ -31,8 +31,9 @@ echo "== other"
 port 'interface = "can1"' 'bitrate = "250k"
 one_shot = false'
 refused
+# Not 3: with the sample point of 87.5 %, this kernel shortens it to 2 without a word, and it is in force.
 port 'interface = "can1"' 'bitrate = "250k"
-sjw = 3'
+sjw = 1'
 refused
 echo "== changed"
 ip link set can1 down
