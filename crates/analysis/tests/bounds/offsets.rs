@@ -126,11 +126,16 @@ fn no_frame_is_above_its_bound() {
     sets_hold(20_000..20_003, 6, 100_000_000);
 }
 
-/// The figures of docs/bound.md.
-#[test]
-#[ignore = "heavy"]
-fn many_sets_hold() {
-    sets_hold(30_000..30_100, 30, 1_000_000_000);
+/// Sets in such numbers that they take half a minute or more.
+mod long {
+    use super::*;
+
+    /// The figures of docs/bound.md.
+    #[test]
+    #[ignore = "heavy"]
+    fn many_sets_hold() {
+        sets_hold(30_000..30_100, 30, 1_000_000_000);
+    }
 }
 
 /// A slow count of the same, over all phases, gives the same result.

@@ -111,32 +111,37 @@ fn the_longest_payloads_reach_it() {
     assert_eq!(seen.reached, seen.messages);
 }
 
-/// The figures of docs/bound.md.
-#[test]
-#[ignore = "heavy"]
-fn a_thousand_sets_hold() {
-    let (mut exact, mut joining) = (Seen::default(), Seen::default());
-    let each = for_each(10_000..11_000, |seed| {
+/// Sets in such numbers that they take half a minute or more.
+mod long {
+    use super::*;
+
+    /// The figures of docs/bound.md.
+    #[test]
+    #[ignore = "heavy"]
+    fn a_thousand_sets_hold() {
         let (mut exact, mut joining) = (Seen::default(), Seen::default());
-        hold(seed, Kind::PRIORITY, 0, 1_000_000_000, &mut exact);
-        hold(seed, Kind::PRIORITY, 2_000, 0, &mut joining);
-        (exact, joining)
-    });
-    for one in each {
-        exact.add(&one.0);
-        joining.add(&one.1);
-    }
-    for (name, seen) in [("no joining", exact), ("a bit to join", joining)] {
-        let share = seen.reached as f64 / seen.messages as f64;
-        eprintln!(
-            "{name}: {} frames of {} messages, none above its bound; {} within 1 ns of it by their \
-             critical instant ({:.2} %)",
-            seen.frames,
-            seen.messages,
-            seen.reached,
-            share * 100.0
-        );
-        assert!(share >= 0.99);
+        let each = for_each(10_000..11_000, |seed| {
+            let (mut exact, mut joining) = (Seen::default(), Seen::default());
+            hold(seed, Kind::PRIORITY, 0, 1_000_000_000, &mut exact);
+            hold(seed, Kind::PRIORITY, 2_000, 0, &mut joining);
+            (exact, joining)
+        });
+        for one in each {
+            exact.add(&one.0);
+            joining.add(&one.1);
+        }
+        for (name, seen) in [("no joining", exact), ("a bit to join", joining)] {
+            let share = seen.reached as f64 / seen.messages as f64;
+            eprintln!(
+                "{name}: {} frames of {} messages, none above its bound; {} within 1 ns of it by their \
+                 critical instant ({:.2} %)",
+                seen.frames,
+                seen.messages,
+                seen.reached,
+                share * 100.0
+            );
+            assert!(share >= 0.99);
+        }
     }
 }
 

@@ -254,19 +254,24 @@ fn no_frame_in_a_tunnel_is_above_its_bound() {
     assert!((1.0..4.0).contains(&median), "{median}");
 }
 
-/// The figures of docs/bound.md.
-#[test]
-#[ignore = "heavy"]
-fn many_tunnels_hold() {
-    let (ratios, frames, left) = hold_all(1_000..2_000);
-    let at = |part: usize| ratios[ratios.len() * part / 100];
-    println!(
-        "{} networks, {frames} frames, {} flows: bound / worst seen {:.2} median, {:.2} p90",
-        1_000 - left,
-        ratios.len(),
-        at(50),
-        at(90)
-    );
+/// Sets in such numbers that they take half a minute or more.
+mod long {
+    use super::*;
+
+    /// The figures of docs/bound.md.
+    #[test]
+    #[ignore = "heavy"]
+    fn many_tunnels_hold() {
+        let (ratios, frames, left) = hold_all(1_000..2_000);
+        let at = |part: usize| ratios[ratios.len() * part / 100];
+        println!(
+            "{} networks, {frames} frames, {} flows: bound / worst seen {:.2} median, {:.2} p90",
+            1_000 - left,
+            ratios.len(),
+            at(50),
+            at(90)
+        );
+    }
 }
 
 /// A network of buses with one message each, which ends on each bus at the same time after its
