@@ -61,31 +61,31 @@ const fn stage(
 
 /// The steps in their order. docs/contributing.md has the same table, and a test compares them.
 pub(super) const STEPS: [SuiteStep; 25] = [
-    quick("setup", 8, "installs missing tools, or shows how"),
+    quick("setup", 20, "installs missing tools, or shows how"),
     quick("format", 2, "checks the formatting"),
     quick("structure", 1, "as `cargo xtask structure`"),
     quick(
         "build",
-        160,
+        200,
         "builds all tests and both programs for debugging",
     ),
     quick(
         "test",
-        85,
+        125,
         "all tests that are not ignored, in a debug build",
     ),
-    all("clippy", 60, "clippy, with warnings as errors"),
+    all("clippy", 90, "clippy, with warnings as errors"),
     all(
         "ports",
-        45,
+        50,
         "each kind of port is compiled alone, and the gateway without any; readers of databases that no default build has",
     ),
     all(
         "lab",
-        175,
+        155,
         "builds both programs for release and sets up the lab",
     ),
-    all("package", 30, "as `cargo xtask package`"),
+    all("package", 37, "as `cargo xtask package`"),
     all(
         "arm64",
         320,
@@ -93,7 +93,7 @@ pub(super) const STEPS: [SuiteStep; 25] = [
     ),
     all(
         "heavy",
-        520,
+        850,
         "tests marked `#[ignore]`, with optimized programs",
     ),
     long(
@@ -103,12 +103,12 @@ pub(super) const STEPS: [SuiteStep; 25] = [
     ),
     all(
         "guests",
-        150,
+        165,
         "tests that need a kernel with CAN, in guests; in a long run on a real-time kernel, too",
     ),
     all(
         "reproduce",
-        140,
+        190,
         "`cangate lab reproduce --quick --without-machines --without-searches`",
     ),
     long(
@@ -133,12 +133,12 @@ pub(super) const STEPS: [SuiteStep; 25] = [
     ),
     all(
         "no_std",
-        25,
+        28,
         "builds the core for a target without a standard library, and runs the scenarios of the engine as a program without one",
     ),
     all(
         "doc",
-        25,
+        32,
         "as `cargo xtask doc`, and the examples in the API documentation",
     ),
     all(
@@ -146,7 +146,7 @@ pub(super) const STEPS: [SuiteStep; 25] = [
         80,
         "lints, builds and installs the Python package, and runs its tests",
     ),
-    all("fuzz", 35, "fuzzes each target for a few seconds"),
+    all("fuzz", 70, "fuzzes each target for a few seconds"),
     all("bpf", 1, "as `cargo xtask bpf`"),
     quick("promises", 1, "as `cargo xtask promises`"),
     quick(
