@@ -104,8 +104,8 @@ pub(crate) fn run(workspace: &Workspace, binaries: &[TestBinary], long: bool) ->
     Ok(tally)
 }
 
-/// Crates that the profile `release` leaves without optimization, and that each start of the program
-/// runs through.
+/// Crates that the profile `release` leaves without optimization, and that each start of the
+/// program runs through.
 const AT_EACH_START: [&str; 6] = [
     "cangate",
     "cangate-offload",
