@@ -255,6 +255,7 @@ fn the_page_shows_the_tunnel() {
             .to_string()
             .contains("A bound with a star is no proof")
     );
+    assert_eq!(data["timeouts"][0]["conditional"], true);
 }
 
 #[test]

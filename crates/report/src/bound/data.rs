@@ -211,6 +211,8 @@ pub struct TimeoutData {
     pub losses: u32,
     /// The longest time between two receptions, or the reason why it has no bound.
     pub longest: Result<u64, String>,
+    /// Whether this time depends on one that was measured or stated.
+    pub conditional: bool,
     /// The place of the timeout, such as a file and a line.
     pub source: String,
 }

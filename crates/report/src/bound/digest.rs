@@ -46,6 +46,7 @@ struct TimeoutLine<'a> {
     time: u64,
     losses: u32,
     longest: Option<u64>,
+    conditional: bool,
     why: Option<&'a str>,
     source: &'a str,
 }
@@ -159,6 +160,7 @@ fn timeout(timeout: &TimeoutData) -> TimeoutLine<'_> {
         time: timeout.time,
         losses: timeout.losses,
         longest: timeout.longest.as_ref().ok().copied(),
+        conditional: timeout.conditional,
         why: timeout.longest.as_ref().err().map(String::as_str),
         source: &timeout.source,
     }

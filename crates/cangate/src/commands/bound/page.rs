@@ -54,6 +54,9 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
         .iter()
         .flat_map(|found| found.conditions.iter().flatten());
     notes.extend(sentence(conditional, "A bound"));
+    let timeouts = shown.timeouts.all.iter();
+    let conditional = timeouts.flat_map(|result| &result.conditions);
+    notes.extend(sentence(conditional, "A longest time"));
     notes.extend(ages::notes(shown.ages));
     notes.extend(shown.timeouts.notes.iter().cloned());
     let timeouts = shown.timeouts.all.iter().map(|result| bound::TimeoutData {
@@ -66,6 +69,7 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
             Ok(parts) => Ok(ReceptionDistance::longest(parts)),
             Err(why) => Err(why.clone()),
         },
+        conditional: !result.conditions.is_empty(),
         source: result.source.clone(),
     });
     let data = BoundData {

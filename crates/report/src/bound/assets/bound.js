@@ -63,7 +63,7 @@
     cg.at("timeouts").hidden = !data.timeouts.length;
     if (!data.timeouts.length) return;
     const slack = (t) => (t.longest != null && t.longest < t.time ? cg.exact(t.time - t.longest) : cg.html("span", { class: "bad" }, t.longest == null ? "–" : `−${cg.exact(t.longest - t.time)}`));
-    const line = (t) => [[t.message, t.why ? why(`No bound: ${t.why}`) : null].filter(Boolean), t.node, t.bus, cg.exact(t.time), cg.count(t.losses), t.longest == null ? "none" : cg.exact(t.longest), slack(t), t.source];
+    const line = (t) => [[t.message, t.why ? why(`No bound: ${t.why}`) : null].filter(Boolean), t.node, t.bus, cg.exact(t.time), cg.count(t.losses), t.longest == null ? "none" : cg.exact(t.longest) + (t.conditional ? "*" : ""), slack(t), t.source];
     cg.at("timeouts").replaceChildren(cg.html("h2", {}, "Timeouts of receivers"), cg.table("Times in µs. The longest time between two receptions: (losses + 1) times the period, and the bound over all buses less the shortest frames.",
       ["message", "receiver", "bus", "timeout", "losses", "longest", "slack", "from"], data.timeouts.map(line), { class: "scroll cards" }));
   };
