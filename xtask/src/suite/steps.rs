@@ -88,12 +88,12 @@ pub(super) const STEPS: [SuiteStep; 25] = [
     all("package", 37, "as `cargo xtask package`"),
     all(
         "arm64",
-        320,
+        395,
         "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM; more of both in a long run",
     ),
     all(
         "heavy",
-        850,
+        1000,
         "tests marked `#[ignore]`, with optimized programs",
     ),
     long(
