@@ -313,29 +313,29 @@ impl<'t> TomlValue<'t> {
 
     /// Returns bits per second of a line, from an integer or a string such as "1G".
     pub fn line_rate(&self, found: &mut Diagnostics) -> Option<SpannedValue<u64>> {
-        match self.inner {
-            DeValue::Integer(_) => {
-                let rate = self.integer(0..=i64::MAX, found)?;
-                Some(rate.map(i64::unsigned_abs))
-            }
-            DeValue::String(text) => self.unit(units::line_rate(text), found),
-            _ => {
-                self.expected("a bit rate such as \"1G\"", found);
-                None
-            }
-        }
+        self.amount(units::line_rate, "a bit rate such as \"1G\"", found)
     }
 
     /// Returns a number of bytes, from an integer or a string such as "100M".
     pub fn size(&self, found: &mut Diagnostics) -> Option<SpannedValue<u64>> {
+        self.amount(units::size, "a number of bytes such as \"100M\"", found)
+    }
+
+    /// Returns an integer from 0, also from a string that `parse` reads.
+    fn amount(
+        &self,
+        parse: impl FnOnce(&str) -> Result<u64, UnitError>,
+        what: &str,
+        found: &mut Diagnostics,
+    ) -> Option<SpannedValue<u64>> {
         match self.inner {
             DeValue::Integer(_) => {
-                let bytes = self.integer(0..=i64::MAX, found)?;
-                Some(bytes.map(i64::unsigned_abs))
+                let amount = self.integer(0..=i64::MAX, found)?;
+                Some(amount.map(i64::unsigned_abs))
             }
-            DeValue::String(text) => self.unit(units::size(text), found),
+            DeValue::String(text) => self.unit(parse(text), found),
             _ => {
-                self.expected("a number of bytes such as \"100M\"", found);
+                self.expected(what, found);
                 None
             }
         }

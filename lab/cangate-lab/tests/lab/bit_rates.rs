@@ -1,13 +1,16 @@
 //! Bit rates of Linux interfaces, set by the gateway's file.
 
 use super::lab;
-use super::script::{parts, printed};
+use super::script::{ONE_PORT, parts, printed};
 
 #[test]
 #[ignore = "boots a guest"]
 fn the_file_sets_bit_rates() {
     let Some(_lab) = lab() else { return };
-    let text = printed("--bench kvaser --kernel 6.1 --timeout 600", "bit_rates.sh");
+    let text = printed(
+        &format!("--bench kvaser --kernel 6.1 --timeout 600 --file {ONE_PORT}"),
+        "bit_rates.sh",
+    );
     let steps = parts(&text);
     let set = "can state ERROR-ACTIVE restart-ms 70 bitrate 250000 ";
     assert_eq!(steps["set"], format!("{set}up\n"));

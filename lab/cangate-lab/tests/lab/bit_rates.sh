@@ -1,7 +1,9 @@
 # Bit rates that the gateway's file sets. What each step prints follows its line `== name`.
 cd /tmp
+other_bus=can2
+. /lab/one_port.sh
 rate() { ip -details link show $1 | grep -o 'can state [A-Z-]*\|bitrate [0-9]*\|restart-ms [0-9]*' | tr '\n' ' '; }
-port() {
+port() { # here, the port under test receives
     cat >g.toml <<END
 [ports.a]
 kind = "socketcan"
@@ -15,23 +17,6 @@ from = "a"
 to = "b"
 END
 }
-# Waits until something holds, but not for ever.
-wait_for() {
-    n=0
-    until eval "$1" >/dev/null 2>&1; do
-        n=$((n + 1))
-        [ $n -gt 200 ] && echo "never: $1" && break
-        sleep 0.05
-    done
-}
-is() { cangate stats g.toml | grep -q "^ a  *$1 "; }
-begin() {
-    cangate run g.toml >sum 2>said &
-    pid=$!
-    wait_for 'cangate stats g.toml'
-}
-end() { kill $pid; wait $pid 2>/dev/null; }
-
 echo "== set"
 ip link set can1 down
 port can1 'bitrate = "250k"
