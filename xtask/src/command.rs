@@ -16,7 +16,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
 }
 
 /// Arguments of a command that are shown; the others are counted.
-const SHOWN_ARGUMENTS: usize = 12;
+const SHOWN_ARGUMENTS: usize = 60;
 
 /// Returns the command as a user would type it.
 pub(crate) fn line(command: &Command) -> String {

@@ -164,7 +164,7 @@ fn amd64(
 ) -> Result<Result<PackagePrograms, String>> {
     if !cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
         return Ok(Err(
-            "it is made on x86-64 with glibc only: elsewhere, `cargo install --path crates/cangate` \
+            "it is made on x86-64 with glibc only: elsewhere, `cargo install --profile dist --path crates/cangate` \
              installs the program"
                 .to_owned(),
         ));

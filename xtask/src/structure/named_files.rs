@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 /// Folders with sources, which are also the first parts of the paths that are looked for.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 11] = [
     "crates",
     "lab",
     "kmod",
@@ -20,6 +20,7 @@ const FOLDERS: [&str; 10] = [
     "xtask",
     "examples",
     "packaging",
+    "docs",
 ];
 
 /// Endings of sources, and what a line with a comment begins with in them.

@@ -85,7 +85,11 @@ pub(super) const STEPS: [SuiteStep; 25] = [
         155,
         "builds both programs for release and sets up the lab",
     ),
-    all("package", 37, "as `cargo xtask package`"),
+    all(
+        "package",
+        37,
+        "as `cargo xtask package`, with the profile `release`",
+    ),
     all(
         "arm64",
         395,

@@ -197,7 +197,7 @@ Examples:
   Three machines on a CAN bus; its log, and who asked for each frame and when
       cangate lab machines examples/machines/bus.toml --log logs
   A tunnel between two gateways, and what it costs each frame
-      cangate lab machines examples/machines/tunnel.toml --match left:right
+      cangate lab machines lab/tunnels/plan.toml --match left:right
 
 The exit status is that of the first machine, in the order of the plan, whose command does not end with 0.
 docs/lockstep.md describes plans, and what is exact.")]

@@ -62,7 +62,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ),
     (
         "cargo xtask package",
-        Not("the step `package` of `cargo xtask test --all` does it"),
+        Not("the step `package` of `cargo xtask test --all` makes them from the profile `release`"),
     ),
     // docs/first-ten-minutes.md and docs/containers.md are typed as a whole.
     ("cangate check /etc/cangate/body.toml", Not(TYPED)),

@@ -125,6 +125,7 @@ mod long {
             let run = run(&plan(tunnel, ""));
             assert_eq!(run.matched("in"), 1600, "{tunnel}");
             assert_eq!(run.matched("delivered"), 1600, "{tunnel}");
+            assert_eq!(run.matched("doubled"), 0, "{tunnel}");
             assert_eq!(run.matched("overtaken"), 0, "{tunnel}");
         }
     }

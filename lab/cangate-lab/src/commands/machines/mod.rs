@@ -36,7 +36,11 @@ pub(crate) fn run(args: &Machines, color: bool) -> Result<(), Failure> {
             Ok(outcome) => &outcome.links,
             Err(failed) => &failed.links,
         };
-        logs::write(&plan, links, folder)?;
+        let written = logs::write(&plan, links, folder);
+        // The reason why the run failed comes before that of a log that could not be written.
+        if outcome.is_ok() {
+            written?;
+        }
     }
     let outcome = outcome.map_err(|failed| failure(*failed.error))?;
     summary::print(&plan, &outcome)?;

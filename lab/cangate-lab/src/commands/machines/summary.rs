@@ -84,7 +84,9 @@ pub(super) fn print_passage(name: &str, report: &PassageReport) -> Result<(), Fa
 
 /// Returns µs with all digits.
 fn micro(ns: i64) -> String {
-    format!("{}.{:03}", ns / 1000, (ns % 1000).abs())
+    let sign = if ns < 0 { "-" } else { "" };
+    let ns = ns.unsigned_abs();
+    format!("{sign}{}.{:03}", ns / 1000, ns % 1000)
 }
 
 /// Returns the sums of a link. What the cards sent is on the link, lost, or still waits.
