@@ -173,7 +173,7 @@ impl Network {
                 break;
             }
         }
-        found.give_up(&order);
+        found.give_up(self, &order);
         Ok(found)
     }
 
@@ -394,14 +394,14 @@ impl NetworkFound {
     }
 
     /// Withdraws bounds that depend on messages without one.
-    fn give_up(&mut self, order: &[GatewayHop]) {
+    fn give_up(&mut self, network: &Network, order: &[GatewayHop]) {
         for &bus in &self.circle {
             for message in &mut self.buses[bus].messages {
                 message.bound = Err(NoBound::Circle);
             }
         }
         loop {
-            let mut lost = false;
+            let mut lost = self.give_up_tunnels(network);
             for hop in order {
                 if self.response(hop.from).is_ok() && self.hop_times(hop).is_ok() {
                     continue;
@@ -427,5 +427,25 @@ impl NetworkFound {
                 return;
             }
         }
+    }
+
+    /// Withdraws the times of tunnels that a message without a bound is sent into: the others in
+    /// it wait for its frames, whose times are not known. Returns whether there is one.
+    fn give_up_tunnels(&mut self, network: &Network) -> bool {
+        let mut lost = false;
+        for (number, tunnel) in network.tunnels.iter().enumerate() {
+            let is_known = tunnel
+                .flows
+                .iter()
+                .all(|flow| self.response(flow.from).is_ok());
+            if let Some(found) = self.tunnels.get_mut(number)
+                && found.is_ok()
+                && !is_known
+            {
+                *found = Err(NoBound::Upstream);
+                lost = true;
+            }
+        }
+        lost
     }
 }

@@ -255,34 +255,42 @@ impl TunnelQueues<'_> {
             }
             return Ok(());
         }
-        let mut known: Vec<((bool, Option<u64>), Nanos)> = Vec::new();
+        // Each port has a backlog and may have a socket of its own. While one waits for room, frames
+        // of another one can come first on the link, whatever their priority: an urgent frame, too,
+        // waits until a datagram of its own socket has left.
+        let apart = orders && self.spec.ports.len() > 1;
+        let mut known: Vec<((bool, Option<(usize, u64)>), Nanos)> = Vec::new();
         let mut added = Vec::with_capacity(delays.len());
         for flow in &self.spec.flows {
             // Without an order in the gateway, all flows of a class have one delay.
-            let kind = (flow.urgent, orders.then_some(flow.key));
+            let kind = (flow.urgent, orders.then_some((flow.port, flow.key)));
             if let Some((_, delay)) = known.iter().find(|(other, _)| *other == kind) {
                 added.push(*delay);
                 continue;
             }
             let counts = |i: usize| {
                 let urgent = class(i).is_some_and(|class| class.urgent);
-                urgent || !flow.urgent || behind.is_none()
+                urgent || !flow.urgent || behind.is_none() || apart
             };
             let passes = |i: usize| {
                 class(i).is_some_and(|other| {
                     other.urgent && !flow.urgent
+                        || apart && other.port != flow.port
                         || orders
                             && (other.urgent == flow.urgent || other.key.is_none())
                             && other.key.is_none_or(|key| key < flow.key)
                 })
             };
             let mut server = server;
+            // Both pass the shaper, too, if it is first.
             if flow.urgent {
-                server.latency = server.latency.saturating_add(behind.unwrap_or(0));
+                let behind = server.slower(behind.unwrap_or(0));
+                server.latency = server.latency.saturating_add(behind);
             }
             if orders {
                 // Frames of lower priority can share its datagram.
-                server.latency = server.latency.saturating_add(self.datagram(false));
+                let shared = server.slower(self.datagram(false));
+                server.latency = server.latency.saturating_add(shared);
             }
             let delay = longest(&traffic, server, &counts, Some(&passes))?;
             known.push((kind, delay));

@@ -42,7 +42,7 @@ fn link(random: &mut Random) -> LinkSpec {
         link.bucket = Some(bucket(random, 80, LONGEST));
     }
     if random.percent(40) {
-        link.urgent_behind = Some(LONGEST);
+        link.urgent_behind = Some(random.between(LONGEST, 4 * LONGEST));
     }
     link
 }

@@ -25,6 +25,8 @@ struct Datagram {
     frames: Vec<usize>,
     bytes: u64,
     urgent: bool,
+    /// The socket that sent it.
+    socket: usize,
 }
 
 /// The traffic of others at a queue: it is saved up, and comes when it delays most.
@@ -59,6 +61,27 @@ struct LinkQueue {
     tokens: Option<(u128, Nanos)>,
 }
 
+impl LinkQueue {
+    /// Returns the place of an urgent datagram: behind other urgent ones, and behind as many of the
+    /// others as may be ahead of it.
+    fn urgent_place(&self, most: u64) -> usize {
+        let sending = self.sending.iter().filter_map(|(_, sent)| sent.as_ref());
+        let last = self.waiting.iter().rposition(|other| other.urgent);
+        let mut place = last.map_or(0, |last| last + 1);
+        let passed = self.waiting.iter().take(place).chain(sending);
+        let others = passed.filter(|other| !other.urgent);
+        let mut ahead: u64 = others.map(|other| other.bytes).sum();
+        while let Some(other) = self.waiting.get(place) {
+            ahead += other.bytes;
+            if ahead > most {
+                break;
+            }
+            place += 1;
+        }
+        place
+    }
+}
+
 struct SendingPort {
     open: Datagram,
     due: Option<Nanos>,
@@ -74,9 +97,12 @@ pub(crate) struct TunnelRun<'s> {
     queues: Vec<LinkQueue>,
     /// Datagrams in a switch, with the time at which they are in its queue.
     between: Vec<(Nanos, usize, Datagram)>,
-    /// Datagrams for which the socket has room.
+    /// Datagrams for which each socket has room.
     room: usize,
-    blocked: bool,
+    /// For each socket: whether frames wait for room.
+    blocked: Vec<bool>,
+    /// Whether all ports share one socket.
+    is_shared: bool,
     pub(crate) arrived: Vec<Option<Nanos>>,
     /// The most datagrams in the socket at one time.
     pub(crate) most: usize,
@@ -117,7 +143,8 @@ impl<'s> TunnelRun<'s> {
             ports: spec.ports.iter().map(port).collect(),
             between: Vec::new(),
             room: random.between(4, 10) as usize,
-            blocked: false,
+            blocked: vec![false; spec.ports.len()],
+            is_shared: random.percent(50),
             arrived: vec![None; frames.len()],
             most: 0,
             spec,
@@ -130,39 +157,50 @@ impl<'s> TunnelRun<'s> {
         self.spec.link.unwrap()
     }
 
-    fn in_socket(&self) -> usize {
+    fn socket(&self, port: usize) -> usize {
+        if self.is_shared { 0 } else { port }
+    }
+
+    fn is_blocked(&self, port: usize) -> bool {
+        self.blocked[self.socket(port)]
+    }
+
+    fn in_socket(&self, socket: usize) -> usize {
         let queue = &self.queues[0];
-        let sending = matches!(queue.sending, Some((_, Some(_))));
-        queue.waiting.len() + usize::from(sending)
+        let sending = queue.sending.iter().filter_map(|(_, sent)| sent.as_ref());
+        let all = queue.waiting.iter().chain(sending);
+        all.filter(|datagram| datagram.socket == socket).count()
     }
 
     /// Gives a datagram to the socket; returns false if it has no room.
-    fn send(&mut self, datagram: &mut Datagram, now: Nanos) -> bool {
+    fn send(&mut self, datagram: &mut Datagram, port: usize, now: Nanos) -> bool {
         if datagram.frames.is_empty() {
             return true;
         }
-        if self.in_socket() >= self.room {
-            self.blocked = true;
+        let socket = self.socket(port);
+        if self.in_socket(socket) >= self.room {
+            self.blocked[socket] = true;
             return false;
         }
+        datagram.socket = socket;
         self.put(0, std::mem::take(datagram), now);
-        self.most = self.most.max(self.in_socket());
+        self.most = self.most.max(self.in_socket(socket));
         true
     }
 
     /// Puts a datagram into a queue.
     fn put(&mut self, number: usize, datagram: Datagram, now: Nanos) {
-        let is_sorted = self.link().urgent_behind.is_some();
+        let behind = self.link().urgent_behind;
         let comes = self.random.percent(50);
         let queue = &mut self.queues[number];
         if let Some(others) = queue.others.as_mut().filter(|_| comes) {
             queue.ahead += others.take(now);
         }
-        let first_other = queue.waiting.iter().position(|other| !other.urgent);
-        match first_other.filter(|_| is_sorted && datagram.urgent) {
-            Some(place) => queue.waiting.insert(place, datagram),
-            None => queue.waiting.push_back(datagram),
-        }
+        let place = match behind.filter(|_| datagram.urgent) {
+            Some(most) => queue.urgent_place(most),
+            None => queue.waiting.len(),
+        };
+        queue.waiting.insert(place, datagram);
         self.start(number, now);
     }
 
@@ -232,7 +270,7 @@ impl<'s> TunnelRun<'s> {
     /// A frame comes to its port.
     fn take(&mut self, frame: usize, now: Nanos) {
         let flow = self.spec.flows[self.frames[frame].flow];
-        if self.blocked {
+        if self.is_blocked(flow.port) {
             self.keep(frame);
         } else if flow.urgent {
             let mut alone = Datagram {
@@ -240,7 +278,7 @@ impl<'s> TunnelRun<'s> {
                 ..Datagram::default()
             };
             assert!(self.push(&mut alone, frame, flow.port));
-            if !self.send(&mut alone, now) {
+            if !self.send(&mut alone, flow.port, now) {
                 self.keep(frame);
             }
         } else {
@@ -251,7 +289,7 @@ impl<'s> TunnelRun<'s> {
     fn pack(&mut self, frame: usize, port: usize, now: Nanos) {
         let mut open = std::mem::take(&mut self.ports[port].open);
         if !self.push(&mut open, frame, port) {
-            if !self.send(&mut open, now) {
+            if !self.send(&mut open, port, now) {
                 self.ports[port].open = open;
                 self.keep(frame);
                 return;
@@ -269,7 +307,7 @@ impl<'s> TunnelRun<'s> {
 
     fn send_open(&mut self, port: usize, now: Nanos) -> bool {
         let mut open = std::mem::take(&mut self.ports[port].open);
-        let sent = self.send(&mut open, now);
+        let sent = self.send(&mut open, port, now);
         if sent {
             self.ports[port].due = None;
         } else {
@@ -296,7 +334,7 @@ impl<'s> TunnelRun<'s> {
                 return true;
             }
             let sent = datagram.frames.clone();
-            if !self.send(&mut datagram, now) {
+            if !self.send(&mut datagram, port, now) {
                 return false;
             }
             let backlog = &mut self.ports[port].backlog;
@@ -304,12 +342,19 @@ impl<'s> TunnelRun<'s> {
         }
     }
 
-    /// The socket has room again.
+    /// Sockets have room again.
     fn send_waiting(&mut self, now: Nanos) {
-        if !std::mem::take(&mut self.blocked) {
-            return;
+        for socket in 0..self.blocked.len() {
+            if std::mem::take(&mut self.blocked[socket]) {
+                self.send_waiting_by(socket, now);
+            }
         }
-        let ports = 0..self.ports.len();
+    }
+
+    fn send_waiting_by(&mut self, socket: usize, now: Nanos) {
+        let ports = (0..self.ports.len()).filter(|port| self.socket(*port) == socket);
+        let ports: Vec<usize> = ports.collect();
+        let ports = ports.into_iter();
         if !ports.clone().all(|port| self.send_backlog(port, true, now)) {
             return;
         }
@@ -322,8 +367,9 @@ impl<'s> TunnelRun<'s> {
 
     fn next(&self, given: usize) -> Option<Nanos> {
         let frame = self.frames.get(given).map(|frame| frame.at);
-        let due = self.ports.iter().filter_map(|port| port.due);
-        let due = due.filter(|_| !self.blocked);
+        let open = self.ports.iter().enumerate();
+        let open = open.filter(|(port, _)| !self.is_blocked(*port));
+        let due = open.filter_map(|(_, port)| port.due);
         let sending = self
             .queues
             .iter()
@@ -364,7 +410,7 @@ impl<'s> TunnelRun<'s> {
                 given += 1;
             }
             for port in 0..self.ports.len() {
-                if !self.blocked && self.ports[port].due.is_some_and(|due| due <= now) {
+                if !self.is_blocked(port) && self.ports[port].due.is_some_and(|due| due <= now) {
                     self.send_open(port, now);
                 }
             }
