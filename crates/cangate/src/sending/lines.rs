@@ -100,15 +100,15 @@ impl LineFrames {
         &self.report
     }
 
-    fn due(&mut self, now: Nanos, stamp: Option<Nanos>) -> Nanos {
+    fn due(&mut self, now: Nanos, stamp: Option<Nanos>) -> NextFrame {
         let Some(stamp) = stamp.filter(|_| self.keeps_timing) else {
-            return now;
+            return NextFrame::Now;
         };
         let (start, first) = *self.origin.get_or_insert((now, stamp));
         // A step back in the log does not bring frames forward that are before it.
         let due = start.saturating_add(stamp.saturating_sub(first));
         self.last_due = self.last_due.max(due);
-        self.last_due
+        NextFrame::Due(self.last_due)
     }
 
     fn bad(&mut self, line: u64, error: &str) {
@@ -140,7 +140,7 @@ impl FrameSource for LineFrames {
             match item {
                 Ok(LineItem::Frame(stamp, found)) => {
                     frame.set(found.view());
-                    return NextFrame::Due(self.due(now, stamp));
+                    return self.due(now, stamp);
                 }
                 Ok(LineItem::Bad(line, error)) => self.bad(line, &error),
                 Ok(LineItem::Broken(error)) => self.report.broken = Some(error.to_string()),
@@ -247,6 +247,7 @@ mod tests {
         loop {
             match lines.next(1_000, &mut frame) {
                 NextFrame::Due(due) => found.push((due, frame.to_string())),
+                NextFrame::Now => found.push((1_000, frame.to_string())),
                 NextFrame::End => return (found, lines.report),
                 NextFrame::Later => {
                     let mut poll = linux::PollSet::default();

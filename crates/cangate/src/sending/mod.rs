@@ -37,6 +37,8 @@ use std::os::fd::RawFd;
 pub(crate) enum NextFrame {
     /// The frame is in the buffer, and is to be sent at this time.
     Due(Nanos),
+    /// The frame is in the buffer, and is to be sent as soon as those before it have their fates.
+    Now,
     /// The next frame is not known yet: the source waits for its input.
     Later,
     /// There are no more frames.

@@ -62,8 +62,8 @@ pub(crate) enum NextStep {
 /// room is offered again until its timeout is over; those behind it wait.
 pub(crate) struct FrameSender {
     timeout: Nanos,
-    /// The frames that have no fate yet, with their times: those that the target can take at once.
-    begun: VecDeque<(Nanos, Box<FrameBuf>)>,
+    /// The frames that have no fate yet: those that the target can take at once.
+    begun: VecDeque<BegunFrame>,
     /// Buffers for further ones.
     #[expect(
         clippy::vec_box,
@@ -75,6 +75,20 @@ pub(crate) struct FrameSender {
     counts: SendCounts,
     /// No further frames are begun.
     is_ended: bool,
+}
+
+/// A frame without a fate.
+struct BegunFrame {
+    /// Its time; `None` until those before it have their fates, where it has no time of its own.
+    due: Option<Nanos>,
+    frame: Box<FrameBuf>,
+}
+
+impl BegunFrame {
+    /// Returns whether its time has come.
+    fn is_due(&self, now: Nanos) -> bool {
+        self.due.is_none_or(|due| due <= now)
+    }
 }
 
 impl FrameSender {
@@ -132,11 +146,11 @@ impl FrameSender {
         while !self.is_ended {
             let now = clock();
             let next = self.begin(now, source, target.most());
-            let due = self.begun.iter().take_while(|(due, _)| *due <= now);
-            let due: Vec<FrameRef<'_>> = due.map(|(_, frame)| frame.view()).collect();
+            let due = self.begun.iter().take_while(|begun| begun.is_due(now));
+            let due: Vec<FrameRef<'_>> = due.map(|begun| begun.frame.view()).collect();
             if due.is_empty() {
                 return Ok(match (self.begun.front(), next) {
-                    (Some((at, _)), _) => NextStep::At(*at),
+                    (Some(begun), _) => NextStep::At(begun.due.unwrap_or(now)),
                     (None, NextFrame::Later) => NextStep::Input,
                     (None, _) => NextStep::Done,
                 });
@@ -161,21 +175,34 @@ impl FrameSender {
     /// later is the last. Returns the last answer of the source.
     fn begin(&mut self, now: Nanos, source: &mut dyn FrameSource, most: usize) -> NextFrame {
         let mut next = NextFrame::Due(now);
-        while self.begun.len() < most && self.begun.back().is_none_or(|(due, _)| *due <= now) {
+        while self.begun.len() < most && self.begun.back().is_none_or(|last| last.is_due(now)) {
             let mut frame = self.spare.pop().unwrap_or_default();
             next = source.next(now, &mut frame);
-            let NextFrame::Due(due) = next else {
-                self.spare.push(frame);
-                break;
+            let due = match next {
+                NextFrame::Due(due) => Some(due),
+                NextFrame::Now => None,
+                NextFrame::Later | NextFrame::End => {
+                    self.spare.push(frame);
+                    break;
+                }
             };
-            self.begun.push_back((due, frame));
+            self.begun.push_back(BegunFrame { due, frame });
         }
+        self.time_first(now);
         next
+    }
+
+    /// Sets the time of the first frame, if it has none: it does not begin while others wait.
+    fn time_first(&mut self, now: Nanos) {
+        if let Some(first) = self.begun.front_mut() {
+            first.due.get_or_insert(now);
+        }
     }
 
     /// Counts the answer to the first frame. Returns the end of its time if it waits.
     fn book(&mut self, now: Nanos, answer: OfferAnswer) -> Option<Nanos> {
-        let (due, frame) = self.begun.pop_front()?;
+        let BegunFrame { due, frame } = self.begun.pop_front()?;
+        let due = due.unwrap_or(now);
         let counts = &mut self.counts;
         let end = due.saturating_add(self.timeout);
         match answer {
@@ -187,7 +214,8 @@ impl FrameSender {
             OfferAnswer::Full if now >= end => counts.full += 1,
             OfferAnswer::Down if now >= end => counts.down += 1,
             OfferAnswer::Full | OfferAnswer::Down => {
-                self.begun.push_front((due, frame));
+                let due = Some(due);
+                self.begun.push_front(BegunFrame { due, frame });
                 self.refusal = Some(answer);
                 return Some(end);
             }
@@ -340,6 +368,43 @@ mod tests {
         let ids: Vec<&str> = target.taken.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(ids, ["001#", "002#", "003#", "001#", "002#", "003#"]);
         assert_eq!(sender.counts().late.max, again);
+    }
+
+    /// Frames without times, all of which are there at once.
+    struct UntimedFrames(u32);
+
+    impl FrameSource for UntimedFrames {
+        fn next(&mut self, _: Nanos, frame: &mut FrameBuf) -> NextFrame {
+            match self.0 {
+                0 => NextFrame::End,
+                _ => {
+                    self.0 -= 1;
+                    frame.set("123#".parse::<Frame>().unwrap().view());
+                    NextFrame::Now
+                }
+            }
+        }
+    }
+
+    /// The time of a frame without one begins when those before it have their fates, also if the
+    /// target can take many at once.
+    #[test]
+    fn frames_without_times_do_not_share_the_wait_of_the_first() {
+        let mut sender = FrameSender::new(1_000);
+        let mut target = ToldTarget {
+            answers: vec![OfferAnswer::Full, OfferAnswer::Full, OfferAnswer::Full],
+            most: 64,
+            ..ToldTarget::default()
+        };
+        let mut source = UntimedFrames(3);
+        let mut step = |now| sender.step(&mut || now, &mut source, &mut target).unwrap();
+        assert_eq!(step(0), NextStep::At(1_000));
+        // The first one is given up; the second one, which waited behind it, is not.
+        assert_eq!(step(1_000), NextStep::At(2_000));
+        assert_eq!(step(1_500), NextStep::Done);
+        let counts = sender.counts();
+        assert_eq!((counts.frames, counts.full, counts.taken), (3, 1, 2));
+        assert_eq!(counts.late.max, 500);
     }
 
     /// Between two steps, a signal is noticed, and the target is served.
