@@ -135,7 +135,7 @@ impl SignalLines {
     ) -> io::Result<u64> {
         self.begin()?;
         let Some(texts) = self.texts.get(number) else {
-            return Ok(0);
+            return Err(io::ErrorKind::InvalidInput.into());
         };
         let text = &mut self.text;
         text.clear();

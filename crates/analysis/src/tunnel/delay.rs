@@ -103,6 +103,10 @@ impl LinkServer {
     }
 }
 
+/// All that the delay of a flow in a queue depends on: whether it is urgent, and where frames wait
+/// in the gateway, its port and its arbitration field.
+type FlowKind = (bool, Option<(usize, u64)>);
+
 /// Streams, by their index.
 type Streams<'f> = &'f dyn Fn(usize) -> bool;
 
@@ -259,7 +263,7 @@ impl TunnelQueues<'_> {
         // of another one can come first on the link, whatever their priority: an urgent frame, too,
         // waits until a datagram of its own socket has left.
         let apart = orders && self.spec.ports.len() > 1;
-        let mut known: Vec<((bool, Option<(usize, u64)>), Nanos)> = Vec::new();
+        let mut known: Vec<(FlowKind, Nanos)> = Vec::new();
         let mut added = Vec::with_capacity(delays.len());
         for flow in &self.spec.flows {
             // Without an order in the gateway, all flows of a class have one delay.

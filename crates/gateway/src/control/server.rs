@@ -166,6 +166,8 @@ impl ControlServer {
     pub(crate) fn finish(mut self, patience: Duration) {
         // The time limit is for all of them together. A timeout of zero would mean no timeout.
         let end = Instant::now() + patience;
+        // Answers first: a watcher that does not read can take all of the time.
+        self.clients.sort_by_key(|client| client.feed.is_some());
         for client in &mut self.clients {
             client.finish(end);
         }

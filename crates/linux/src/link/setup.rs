@@ -143,7 +143,10 @@ impl LinkSetup {
         let restart = self.restart(&mut netlink, link.index, interface)?;
         let refused = change(&mut netlink, head(link.index, IFF_UP))?;
         Self::switched(interface, true, refused)?;
-        let rounded = self.rounded(&NetLink::find(interface)?);
+        // The setup has succeeded, also if there is nothing to compare it with any more.
+        let rounded = NetLink::find(interface)
+            .ok()
+            .and_then(|link| self.rounded(&link));
         Ok(AppliedSetup {
             before,
             notes: [restart, rounded].into_iter().flatten().collect(),

@@ -22,10 +22,19 @@ struct SentFrame {
     port: usize,
 }
 
-#[derive(Default)]
 struct SentBook {
     frames: Vec<Option<SentFrame>>,
     names: Vec<String>,
+}
+
+/// The whole table, so that the first frame does not wait for it.
+impl Default for SentBook {
+    fn default() -> Self {
+        Self {
+            frames: vec![None; PLACES],
+            names: Vec::new(),
+        }
+    }
 }
 
 /// The frames that left lately.
@@ -36,8 +45,6 @@ impl SentFrames {
     /// Returns the number of a port with this name.
     pub(super) fn port(&self, name: &str) -> usize {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Here, so that the first frame does not wait for it.
-        book.frames.resize(PLACES, None);
         let known = book.names.iter().position(|known| known == name);
         known.unwrap_or_else(|| {
             book.names.push(name.to_owned());
@@ -49,20 +56,18 @@ impl SentFrames {
     pub(super) fn record(&self, port: usize, frame: &FrameRef<'_>, now: Nanos) {
         let hash = content_hash(frame);
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = book.frames.get_mut(hash as usize % PLACES) {
-            *place = Some(SentFrame {
-                hash,
-                at: now,
-                port,
-            });
-        }
+        book.frames[hash as usize % PLACES] = Some(SentFrame {
+            hash,
+            at: now,
+            port,
+        });
     }
 
     /// Returns the port by which an equal frame left lately.
     pub(super) fn find(&self, frame: &FrameRef<'_>, now: Nanos) -> Option<usize> {
         let hash = content_hash(frame);
         let book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = (*book.frames.get(hash as usize % PLACES)?)?;
+        let sent = book.frames[hash as usize % PLACES]?;
         let is_equal = sent.hash == hash && now.saturating_sub(sent.at) < MEMORY;
         is_equal.then_some(sent.port)
     }
