@@ -113,5 +113,5 @@ pub use pace::SourcePace;
 pub use queueing::{QueueSettings, QueueSize};
 pub use spec::PortSpec;
 pub use stand_in::{NodeStandIn, SimulatedPlace, StandIn};
-pub use tunnel_end::{ETHERNET_BYTES, PlayOutTimes, SHORTEST_ETHERNET, TunnelEnd};
+pub use tunnel_end::{ETHERNET_BYTES, PlayOutTimes, SHORTEST_ETHERNET, TUNNEL_BACKLOG, TunnelEnd};
 pub use wait::{Halves, PollReceive, PollTransmit, PortWait};

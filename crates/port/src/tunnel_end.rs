@@ -57,6 +57,9 @@ pub trait TunnelEnd {
     }
 }
 
+/// The most frames of a port that wait one by one while its socket has no room (decision 36).
+pub const TUNNEL_BACKLOG: usize = 256;
+
 /// Returns the bytes of a datagram besides its frames: on Ethernet, with these headers, padded to
 /// the shortest Ethernet frame if it has only a frame of `least` bytes.
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]

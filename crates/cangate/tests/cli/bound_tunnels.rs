@@ -215,6 +215,24 @@ fn queues_that_can_overflow_have_a_status() {
     assert!(out.contains("No bound: the tunnel would need"), "{out}");
 }
 
+/// By a common clock, the age of a frame is all of its time in the network, also without a play-out.
+#[test]
+fn frames_that_are_too_old_by_a_common_clock_have_no_timeout() {
+    let with = |age: &str| {
+        let age = format!("max_age = \"{age}\"");
+        radio(
+            &[("delay = \"70ms\"", ""), ("late = \"expire\"", &age)],
+            &[],
+        )
+    };
+    let (status, out, err) = with("50ms");
+    assert_eq!(status, 3, "{err}");
+    let reason = "port to_vehicle drops old frames, and one of tunnel radio can be";
+    assert!(out.replace('\n', " ").contains(reason), "{out}");
+    let (_, out, _) = with("80ms");
+    assert!(!out.contains("drops old frames"), "{out}");
+}
+
 /// The page has the tunnels, the part of each bound, and the marks.
 #[test]
 fn the_page_shows_the_tunnel() {

@@ -19,8 +19,21 @@ pub(super) fn drops_late(
     let times = ends.play_out?;
     let delay = found.tunnels.get(passage.tunnel)?.as_ref().ok()?;
     let delay = delay.flows.get(passage.flow)?;
-    // A frame is due at its least time at the earliest.
-    let late = delay.arrival().saturating_sub(delay.least);
+    // A frame is due `delay` after its stamp, which is at its end at the earliest, in a clock that is
+    // wrong by the stated error at most. With the sender's own clock, the offset between the clocks
+    // has the least transit in it.
+    let transit = match (times.common_clock, times.delay) {
+        (true, _) => 0,
+        (false, None) => delay.least,
+        (false, Some(due)) => {
+            let early = due.saturating_sub(ends.clock_error.unwrap_or(0));
+            delay.least.saturating_sub(early)
+        }
+    };
+    let late = delay
+        .arrival()
+        .saturating_add(ends.clock_error.unwrap_or(0));
+    let late = late.saturating_sub(transit.saturating_add(times.delay.unwrap_or(0)));
     let limit = match (times.drops_late && times.delay.is_some(), times.max_age) {
         (true, _) => Some((0, "late frames")),
         (false, Some(age)) => Some((age, "old frames")),

@@ -16,9 +16,8 @@ use report::bound::{TunnelData, TunnelMessage};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The number of frames that wait in the gateway while the socket of a tunnel has no room
-/// (decision 36).
-const BACKLOG: u64 = 256;
+/// The room in the gateway for frames that wait while the socket of a tunnel has none.
+const BACKLOG: u64 = port::TUNNEL_BACKLOG as u64;
 
 /// Refuses the options that simulate the network or compare it with one gateway.
 pub(super) fn refuse_simulation(args: &Bound) -> Result<(), Failure> {

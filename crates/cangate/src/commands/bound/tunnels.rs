@@ -22,6 +22,8 @@ pub(super) struct TunnelEnds {
     pub(super) far: String,
     /// The play-out of the port that receives.
     pub(super) play_out: Option<PlayOutTimes>,
+    /// The most by which the clocks are wrong, where the set states it, ns.
+    pub(super) clock_error: Option<Nanos>,
 }
 
 /// The entry of a tunnel in one direction.
@@ -101,15 +103,20 @@ impl<'c> TunnelPlan<'c> {
             return Ok(());
         };
         let play_out = far.end.play_out();
-        let delay = play_out.and_then(|times| Some((times, times.delay?)));
-        let delay = match (delay, tunnel.clock_error) {
+        // Both compare the time with a stamp of the other machine.
+        let timed = play_out.filter(|times| times.delay.is_some() || times.max_age.is_some());
+        let delay = match (timed, tunnel.clock_error) {
             (None, _) => None,
-            (Some((times, delay)), Some(clock_error)) => Some(PlayOutSpec {
+            (Some(times), Some(clock_error)) => times.delay.map(|delay| PlayOutSpec {
                 delay,
                 common_clock: times.common_clock,
                 clock_error,
             }),
-            (Some((times, _)), None) => {
+            (Some(times), None) => {
+                let key = match times.delay {
+                    Some(_) => "delay",
+                    None => "max_age",
+                };
                 let what = match times.common_clock {
                     true => "the most by which the two clocks differ",
                     false => {
@@ -117,7 +124,7 @@ impl<'c> TunnelPlan<'c> {
                     }
                 };
                 return Err(Failure::input(format!(
-                    "[tunnels.{}]: port {} has `delay`, so that the bound depends on clocks: add \
+                    "[tunnels.{}]: port {} has `{key}`, so that the bound depends on clocks: add \
                      `clock_error = \"1ms\"`, {what}",
                     tunnel.name, far.spec.name
                 )));
@@ -148,6 +155,7 @@ impl<'c> TunnelPlan<'c> {
             near: near.spec.name.clone(),
             far: far.spec.name.clone(),
             play_out,
+            clock_error: tunnel.clock_error,
         });
         Ok(())
     }

@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 /// Number of frames that wait while the socket has no room.
-pub(super) const BACKLOG: usize = 256;
+pub(super) const BACKLOG: usize = crate::TUNNEL_BACKLOG;
 
 /// Which frames wait for others that share their datagram, and the mark of the others.
 #[derive(Default)]
