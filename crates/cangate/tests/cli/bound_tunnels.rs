@@ -215,7 +215,8 @@ fn queues_that_can_overflow_have_a_status() {
     assert!(out.contains("No bound: the tunnel would need"), "{out}");
 }
 
-/// By a common clock, the age of a frame is all of its time in the network, also without a play-out.
+/// By a common clock, the age of a frame is all of its time in the network, also without a
+/// play-out.
 #[test]
 fn frames_that_are_too_old_by_a_common_clock_have_no_timeout() {
     let with = |age: &str| {
