@@ -260,8 +260,8 @@ impl TunnelQueues<'_> {
             return Ok(());
         }
         // Each port has a backlog and may have a socket of its own. While one waits for room,
-        // frames of another one can come first on the link, whatever their priority: an urgent frame, too,
-        // waits until a datagram of its own socket has left.
+        // frames of another one can come first on the link, whatever their priority: an urgent
+        // frame, too, waits until a datagram of its own socket has left.
         let apart = orders && self.spec.ports.len() > 1;
         let mut known: Vec<(FlowKind, Nanos)> = Vec::new();
         let mut added = Vec::with_capacity(delays.len());

@@ -20,8 +20,8 @@ pub(super) fn drops_late(
     let delay = found.tunnels.get(passage.tunnel)?.as_ref().ok()?;
     let delay = delay.flows.get(passage.flow)?;
     // A frame is due `delay` after its stamp, which is at its end at the earliest, in a clock that
-    // is wrong by the stated error at most. With the sender's own clock, the offset between the clocks
-    // has the least transit in it.
+    // is wrong by the stated error at most. With the sender's own clock, the offset between the
+    // clocks has the least transit in it.
     let transit = match (times.common_clock, times.delay) {
         (true, _) => 0,
         (false, None) => delay.least,
