@@ -258,7 +258,8 @@ fn another_format_is_replayed() {
     assert_eq!(drain(&mut source, 10), ["123#1122@500000000:2"]);
 }
 
-/// Generates good and bad lines, without their ends.
+/// Generates good and bad lines, without their ends. The first one is good: the first bytes of a
+/// file state how it is packed and its encoding, and random ones can name another one than a log's.
 fn lines() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let good = (
         0u64..1 << 33,
@@ -280,14 +281,15 @@ fn lines() -> impl Strategy<Value = Vec<Vec<u8>>> {
         },
     );
     let long = (8_000usize..20_000).prop_map(|n| vec![b'('; n]);
-    let line = prop_oneof![6 => good, 3 => nearly, 3 => garbage, 1 => long];
-    prop::collection::vec(
-        line.prop_map(|mut line| {
-            line.retain(|b| *b != b'\n');
-            line
-        }),
-        0..40,
-    )
+    let line = prop_oneof![6 => good.clone(), 3 => nearly, 3 => garbage, 1 => long];
+    let line = line.prop_map(|mut line| {
+        line.retain(|b| *b != b'\n');
+        line
+    });
+    (good, prop::collection::vec(line, 0..40)).prop_map(|(first, mut rest)| {
+        rest.insert(0, first);
+        rest
+    })
 }
 
 /// Splits a text at the line ends of any system: `\n`, `\r` alone, and up to seven `\r` before a
@@ -344,14 +346,6 @@ fn one_by_one(lines: &[Vec<u8>]) -> (Vec<String>, u64) {
     (frames, bad)
 }
 
-/// Returns whether random bytes begin as packed input does, which is unpacked: gzip (RFC 1952,
-/// 2.3.1) or Zstandard (RFC 8878, 3.1).
-fn is_packed(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x1F, 0x8B])
-        || bytes.starts_with(&[0x28, 0xB5, 0x2F, 0xFD])
-        || matches!(bytes, [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..])
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
@@ -365,7 +359,6 @@ proptest! {
         if closed {
             bytes.push(b'\n');
         }
-        prop_assume!(!is_packed(&bytes));
         let (frames, bad) = one_by_one(&split(&bytes));
         let wanted = FrameInterest { error_frames: true, ..FrameInterest::default() };
 
@@ -386,7 +379,6 @@ proptest! {
     #[test]
     fn no_good_line_is_lost_in_a_pipe(lines in lines(), step in 1usize..3000) {
         let bytes = lines.join(&b'\n');
-        prop_assume!(!is_packed(&bytes));
         let (frames, _) = one_by_one(&split(&bytes));
         let (mut source, mut writer) = piped(FAST);
         source.set_interest(&FrameInterest { error_frames: true, ..FrameInterest::default() }).unwrap();
