@@ -47,6 +47,13 @@ pub enum TransmitRefusal {
     Unsupported,
 }
 
+impl TransmitRefusal {
+    /// Returns whether the port may take the same frame later.
+    pub const fn is_temporary(self) -> bool {
+        matches!(self, Self::Full | Self::Down)
+    }
+}
+
 counters! {
     /// Counters of a port's receiving side. Frames counted here never reached the gateway, except
     /// those of `local`.

@@ -21,7 +21,6 @@ pub mod service;
 #[cfg(feature = "simulate")]
 pub mod simulate;
 mod stats;
-mod watching;
 
 pub use stats::{
     ControllerRow, GatewayStats, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, RouteMessages,

@@ -1,9 +1,9 @@
 //! The client's end: the frames of a ring as lines of the protocol.
 
 use super::protocol::WatchedFrames;
-use crate::watching::WatchChannel;
 use linux::can::layout::{XL_SIZE, decode};
 use std::sync::Arc;
+use worker::watching::WatchChannel;
 
 /// The most frames of one line. A line of this many XL frames has a megabyte.
 const LINE_FRAMES: usize = 256;
@@ -65,9 +65,9 @@ impl Drop for WatchFeed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watching::{RingRecord, WORDS};
     use frame::FrameBuf;
     use linux::can::layout::encode;
+    use worker::watching::{RING_WORDS, RingRecord};
 
     fn push(channel: &WatchChannel, stamp: u64, port: &str, text: &str) {
         let mut frame = FrameBuf::new();
@@ -119,7 +119,7 @@ mod tests {
     fn losses_are_told_once_each() {
         let channel = Arc::new(WatchChannel::new());
         let mut feed = WatchFeed::new(Arc::clone(&channel));
-        let room = WORDS / 4;
+        let room = RING_WORDS / 4;
         for at in 0..room + 3 {
             push(&channel, at as u64, "body", "123#11");
         }

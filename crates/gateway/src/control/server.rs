@@ -4,11 +4,11 @@ use super::feed::WatchFeed;
 use super::inbox::LineInbox;
 use super::protocol::{ControlRequest, failure, parse};
 use super::socket::ClaimedSocket;
-use crate::watching::WATCH_PERIOD;
 use rustix::event::{PollFd, PollFlags};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+use worker::watching::WATCH_PERIOD;
 
 /// Maximum number of simultaneous clients; others get an error and are disconnected.
 pub(crate) const MAX_CLIENTS: usize = 16;

@@ -1,11 +1,13 @@
 //! The queue of the worker's notices to the control thread.
 
-use super::{LoggedNotice, Notice};
+use super::{LinkSource, LoggedNotice, Notice};
+use engine::PortEvent;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
+use worker::WorkerListener;
 
 /// The length from which on a notice replaces an older one of the same port and event, and counts
 /// it. Each port has only a few events, so this limits the length of the queue.
@@ -55,6 +57,38 @@ impl NoticeOutbox {
     /// Returns a descriptor that is readable while notices wait.
     pub(crate) fn bell(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
+    }
+}
+
+impl WorkerListener for NoticeOutbox {
+    fn port_event(&self, event: PortEvent<'_>) {
+        self.push(match event {
+            PortEvent::Failed { port, why } => Notice::PortFailed {
+                port: port.to_owned(),
+                why: why.to_owned(),
+            },
+            PortEvent::Recovered { port } => Notice::PortRecovered {
+                port: port.to_owned(),
+            },
+            PortEvent::Alarm { port, what } => Notice::PortRemarks {
+                remarks: vec![format!("{port}: {what}")],
+            },
+            PortEvent::Link { port, before, now } => Notice::Link {
+                port: port.to_owned(),
+                interface: None,
+                before,
+                now,
+                source: LinkSource::Socket,
+            },
+            _ => return,
+        });
+    }
+
+    fn wait_failed(&self, why: &std::io::Error) {
+        self.push(Notice::WaitFailed {
+            what: "frames",
+            why: why.to_string(),
+        });
     }
 }
 

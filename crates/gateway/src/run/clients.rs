@@ -1,14 +1,14 @@
 //! The access of clients of the control socket to ports: they send frames by them, and watch them.
 
-use super::client_frames::{ClientFrames, FramesError};
-use super::mailbox::WorkerMessage;
+use super::client_frames::{self, FramesError};
 use super::port_watches::{PortWatch, begin};
 use super::running::RunningGateway;
 use super::site::PlanSource;
 use crate::control::{SendRequest, SentAnswers};
 use crate::control::{WatchFeed, WatchRequest, WatchedPorts};
-use crate::watching::{MAX_WATCHERS, TapChange, WatchChannel};
 use std::sync::Arc;
+use worker::WorkerMessage;
+use worker::watching::{MAX_WATCHERS, TapChange, WatchChannel};
 
 /// The reason why a client does not get what it asked for. The text is the reply.
 #[derive(thiserror::Error, Debug)]
@@ -59,12 +59,12 @@ impl<S: PlanSource> RunningGateway<'_, S> {
         if !self.site().takes_frames_of_clients(spec) {
             return Err(ClientRefusal::NotAllowed(request.port));
         }
-        let frames = Box::new(ClientFrames::read(request)?);
+        let frames = Box::new(client_frames::read(request)?);
         let sent = self
             .worker
             .ask(|reply| WorkerMessage::Send(frames, reply))
             .ok_or(ClientRefusal::Ending)?;
-        Ok(sent.into_answers())
+        Ok(client_frames::sent_answers(*sent))
     }
 
     /// Begins to show the frames of ports to a client.

@@ -1,9 +1,7 @@
 //! Running a gateway from `gateway.toml` with the ports of the `port` crate.
 
 use super::beside::files_beside;
-use super::clock::WallClock;
 use super::error::{LoadError, OpenErrors, OverwrittenFile, RunError, StartError};
-use super::halves::Port;
 use super::offloaded;
 use super::options::{RunSettings, RunSummary};
 use super::site::{PlanSource, RunPlan};
@@ -26,6 +24,8 @@ use std::io::Read;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use worker::Port;
+use worker::WallClock;
 
 /// The options for a run of a `gateway.toml`, in addition to its contents. By default, all are off.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

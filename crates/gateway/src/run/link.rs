@@ -1,10 +1,10 @@
 //! Requests of the control thread to the worker, and the wait for its answer.
 
-use super::clock::WallClock;
-use super::mailbox::{WorkerMailbox, WorkerMessage};
 use crate::notice::NoticeOutbox;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
+use worker::WallClock;
+use worker::{WorkerMailbox, WorkerMessage};
 
 /// The control thread's link to the worker.
 pub(crate) struct WorkerLink<'a> {

@@ -1,6 +1,5 @@
 //! The notifications of a running gateway to the service manager, and its ports that are not up.
 
-use super::mailbox::WorkerMessage;
 use super::running::RunningGateway;
 use super::site::PlanSource;
 use crate::notice::Notice;
@@ -8,6 +7,7 @@ use crate::service::NotNotified;
 use engine::{CounterSnapshot, PortState};
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::time::Instant;
+use worker::WorkerMessage;
 
 impl<S: PlanSource> RunningGateway<'_, S> {
     /// Reports that all is in place; `remark` is added to each status until the next call.

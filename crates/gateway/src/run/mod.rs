@@ -10,17 +10,14 @@ mod beside;
 mod changes;
 mod client_frames;
 mod clients;
-mod clock;
 mod control;
 mod error;
 mod files;
-mod halves;
 mod interfaces;
 mod kernel;
 mod kernel_plan;
 mod lines;
 mod link;
-mod mailbox;
 mod manager;
 mod offloaded;
 mod options;
@@ -32,12 +29,8 @@ mod signals;
 #[cfg(feature = "simulate")]
 mod simulated;
 mod site;
-mod spin;
 mod stdout;
 mod supervise;
-mod waiting;
-mod watch;
-mod worker;
 
 pub use beside::files_beside;
 pub use changes::RouteChanges;
@@ -46,7 +39,6 @@ pub use error::{
     StartError,
 };
 pub use files::{RunOptions, control_path, control_path_to_ask, run};
-pub use halves::Port;
 pub use kernel_plan::KernelPlan;
 pub use lines::{PathObjection, RouteLine};
 pub use offloaded::{absent_interfaces, data_paths, objections};
@@ -57,3 +49,4 @@ pub use simulated::run_simulated;
 pub use site::{PlanSource, RunPlan};
 pub use stdout::standard_output_is_closed;
 pub use supervise::supervise;
+pub use worker::Port;

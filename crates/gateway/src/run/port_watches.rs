@@ -1,7 +1,7 @@
 //! The clients that watch ports.
 
-use crate::watching::{TapChange, WatchChannel};
 use std::sync::Arc;
+use worker::watching::{TapChange, WatchChannel};
 
 /// A client that watches ports.
 pub(super) struct PortWatch {

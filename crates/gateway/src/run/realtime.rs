@@ -1,8 +1,8 @@
 //! Locked memory and real-time scheduling, where they are allowed.
 
-use super::worker::Worker;
 use crate::notice::Notice;
 use linux::schedule::{NotLocked, schedule_fifo};
+use worker::Worker;
 
 /// Returns a function of each crate through which frames pass, for the code around it.
 fn frame_path() -> [*const (); 4] {

@@ -2,17 +2,14 @@
 
 use super::changes::RouteChanges;
 use super::error::{KernelError, OpenErrors, ReloadError};
-use super::halves::{Change, Leaving, PortChange};
 use super::interfaces::{PortInterfaces, interests};
 use super::kernel::{InKernel, PathRefusal};
 use super::lines::RouteLine;
 use super::link::WorkerLink;
-use super::mailbox::WorkerMessage;
 use super::options::DRAIN_TIMEOUT;
 use super::port_watches::PortWatches;
 use super::readiness::PortReadiness;
 use super::site::{PlanSource, RunPlan};
-use super::watch::watch;
 use crate::notice::{Notice, NoticeSender, ReadyPort};
 use crate::service::ServiceManager;
 use crate::stats::GatewayStats;
@@ -30,6 +27,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use worker::{LayoutChange, LeavingPort, PortChange, WorkerMessage, poll_watch};
 
 /// The result of a reload.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -343,7 +341,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
         let old = &self.layout;
         done.continued = count_in_both(&old.routes, &plan.routes);
         let interests = interests(&table, plan.ports.len());
-        let change = Change::new(old, ports, Arc::new(table), &plan.routes)?;
+        let change = LayoutChange::new(old, ports, Arc::new(table), &plan.routes)?;
         done.continued += self.kernel.continued(&in_kernel);
         // A route that moves to another data path must be removed from the old one before it is put
         // into the new one: no frame is sent twice.
@@ -449,7 +447,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
     }
 
     /// Lets a removed port send the frames that it holds until `end` at the latest, and closes it.
-    fn drain_and_close(&self, mut port: Leaving, end: Instant) {
+    fn drain_and_close(&self, mut port: LeavingPort, end: Instant) {
         let mut poll = PollSet::default();
         loop {
             match port.flush(self.worker.clock.now()) {
@@ -469,7 +467,7 @@ impl<'a, S: PlanSource> RunningGateway<'a, S> {
                 break;
             }
             poll.clear();
-            poll.add(watch(port.transmitter().wait()));
+            poll.add(poll_watch(port.transmitter().wait()));
             let nap = Duration::from_millis(1);
             if poll.wait(Some(left.min(nap * 10))).is_err() {
                 std::thread::sleep(nap);

@@ -1,12 +1,12 @@
 //! The source of a run's configuration and ports.
 
 use super::error::{LoadError, RoutesError, StartError};
-use super::halves::Port;
 use super::kernel_plan::KernelPlan;
 use super::lines::RouteLine;
 use engine::{FrameInterest, PortError};
 use port::InterfaceFinder;
 use route::{Routes, RoutingTable};
+use worker::Port;
 
 /// The configuration of a run.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,19 +1,15 @@
 //! Starting a gateway from a plan, running it, and shutting it down.
 
-use super::clock::WallClock;
 use super::control::ControlThread;
 use super::error::{OpenErrors, RunError};
-use super::halves::{Engine, Port};
 use super::interfaces::{PortInterfaces, interests};
 use super::kernel::InKernel;
 use super::link::WorkerLink;
-use super::mailbox::{WorkerMailbox, WorkerMessage};
 use super::options::{DRAIN_TIMEOUT, EndReason, RunSettings, RunSummary};
 use super::realtime;
 use super::running::RunningGateway;
 use super::signals::CaughtSignals;
 use super::site::{PlanSource, RunPlan};
-use super::worker::{Worker, WorkerEnd};
 use crate::control::{ClaimedSocket, ControlServer, SocketError};
 use crate::metrics::MetricsServer;
 use crate::notice::{Listener, Notice, NoticeOutbox, NoticeSender};
@@ -24,6 +20,7 @@ use offload::with_causes;
 use route::RoutingTable;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use worker::{Engine, Port, WallClock, Worker, WorkerEnd, WorkerMailbox, WorkerMessage};
 
 /// Runs a gateway until a signal or a client ends it, or until no frame can come in any more. The
 /// calling thread becomes the control thread. The listener receives the notices meanwhile.
@@ -106,17 +103,18 @@ pub(super) fn supervise_by<S: PlanSource>(
         let worker = Worker {
             engine,
             mailbox: &mailbox,
-            outbox: &outbox,
+            listener: &outbox,
             clock,
             until_end: options.until_end.clone(),
             alive,
         };
         let priority = options.process.realtime;
+        let notices_of_worker = &outbox;
         let thread = std::thread::Builder::new()
             .name("cangate worker".into())
             .spawn_scoped(scope, move || {
                 if let Some(priority) = priority {
-                    worker.outbox.push(realtime::schedule(priority));
+                    notices_of_worker.push(realtime::schedule(priority));
                 }
                 linux::schedule::use_stack();
                 worker.work()

@@ -70,6 +70,7 @@ use assert_cmd::Command;
 use program::program;
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Instant;
 
 /// Number of guests that run at a time: as many as the host has processors. More would only slow
 /// one another down.
@@ -78,6 +79,7 @@ static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 /// The right to run a guest, until it is dropped.
 struct Right {
     processors: usize,
+    since: Instant,
 }
 
 impl Right {
@@ -90,7 +92,10 @@ impl Right {
             .wait_while(running, |running| *running + processors > all)
             .unwrap_or_else(PoisonError::into_inner);
         *running += processors;
-        Self { processors }
+        Self {
+            processors,
+            since: Instant::now(),
+        }
     }
 }
 
@@ -99,6 +104,8 @@ impl Drop for Right {
         let (running, fewer) = &RUNNING;
         *running.lock().unwrap_or_else(PoisonError::into_inner) -= self.processors;
         fewer.notify_all();
+        // Shows where the step `heavy` takes its time.
+        eprintln!("guests for {:.1} s", self.since.elapsed().as_secs_f32());
     }
 }
 

@@ -1,8 +1,8 @@
 //! Messages from the control thread to the worker, which reads them between two batches, never
 //! within one.
 
-use super::client_frames::ClientFrames;
-use super::halves::{Change, Removed, Unapplied};
+use crate::client_frames::ClientFrames;
+use crate::halves::{ChangeResult, LayoutChange};
 use crate::watching::TapChange;
 use engine::{EngineCounts, SettledFrames};
 use rustix::event::{EventfdFlags, eventfd};
@@ -13,15 +13,12 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The result of a change.
-pub(crate) type Applied = Result<Removed, Unapplied>;
-
 /// A request of the control thread to the worker.
-pub(crate) enum WorkerMessage {
+pub enum WorkerMessage {
     /// Copy all counters into this and send it back.
     Count(Box<EngineCounts>, SyncSender<Box<EngineCounts>>),
     /// Take over another table and other ports.
-    Apply(Box<Change>, SyncSender<Applied>),
+    Apply(Box<LayoutChange>, SyncSender<ChangeResult>),
     /// Count the fates of frames of a removed port.
     Settle(String, SettledFrames),
     /// Offer frames of a client to their port, and send them back with its answers.
@@ -34,14 +31,18 @@ pub(crate) enum WorkerMessage {
 
 /// A message queue with an eventfd as its bell. The worker checks one flag after each step; it
 /// locks the queue only if the flag is set.
-pub(crate) struct WorkerMailbox {
+pub struct WorkerMailbox {
     letters: Mutex<VecDeque<WorkerMessage>>,
     waiting: AtomicBool,
     bell: OwnedFd,
 }
 
 impl WorkerMailbox {
-    pub(crate) fn new() -> std::io::Result<Self> {
+    /// Creates an empty mailbox.
+    ///
+    /// # Errors
+    /// Those of eventfd(2).
+    pub fn new() -> std::io::Result<Self> {
         Ok(Self {
             letters: Mutex::new(VecDeque::with_capacity(16)),
             waiting: AtomicBool::new(false),
@@ -50,7 +51,7 @@ impl WorkerMailbox {
     }
 
     /// Adds a message and wakes the worker up.
-    pub(crate) fn send(&self, message: WorkerMessage) {
+    pub fn send(&self, message: WorkerMessage) {
         let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
         letters.push_back(message);
         self.waiting.store(true, Ordering::Release);

@@ -1,7 +1,7 @@
 //! The worker's wait for descriptors.
 
-use super::halves::Engine;
-use super::watch::watch;
+use crate::descriptor::poll_watch;
+use crate::halves::Engine;
 use engine::Receive;
 use frame::Nanos;
 use linux::events::{EventTrigger, SetMember};
@@ -195,11 +195,11 @@ impl WorkerWait {
             let member = common.and_then(|common| common.member(half));
             self.places.add(match member {
                 Some(_) => None,
-                None => watch(half.wait()),
+                None => poll_watch(half.wait()),
             });
         }
         for half in engine.sending() {
-            self.places.add(watch(half.wait()));
+            self.places.add(poll_watch(half.wait()));
         }
         let ready = match (&mut self.common, &mut self.places) {
             (Some(common), WaitPlaces::Many(others)) => common.wait(others, timeout),
@@ -234,7 +234,7 @@ impl WorkerWait {
     pub(crate) fn wait_for_room(&mut self, engine: &Engine, timeout: Duration) -> io::Result<()> {
         self.places.clear();
         for half in engine.sending() {
-            self.places.add(watch(half.wait()));
+            self.places.add(poll_watch(half.wait()));
         }
         self.places.wait(Some(timeout)).map(drop)
     }
@@ -242,8 +242,8 @@ impl WorkerWait {
 
 #[cfg(test)]
 mod tests {
-    use super::super::halves::Port;
     use super::*;
+    use crate::halves::Port;
     use engine::{NullTransmitter, PortError, ReceiveStamp, ReceivedFrame, RxCounters, RxReport};
     use frame::{CanId, Frame, Nanos};
     use port::PortWait;

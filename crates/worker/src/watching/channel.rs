@@ -1,22 +1,30 @@
 //! The ring of a client, and the ports whose frames are in it.
 
-use super::ring::{FrameRing, WORDS};
+use super::ring::{FrameRing, RING_WORDS};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The link between the worker and one client that watches.
-pub(crate) struct WatchChannel {
-    pub(crate) ring: FrameRing,
+pub struct WatchChannel {
+    /// The frames that pass, for one client.
+    pub ring: FrameRing,
     /// The names of the ports, by the index that is in the ring. Only the control thread locks it.
     names: Mutex<Vec<String>>,
     /// The client has gone.
     closed: AtomicBool,
 }
 
+impl Default for WatchChannel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl WatchChannel {
-    pub(crate) fn new() -> Self {
+    /// Creates a channel without ports and frames.
+    pub fn new() -> Self {
         Self {
-            ring: FrameRing::new(WORDS),
+            ring: FrameRing::new(RING_WORDS),
             names: Mutex::default(),
             closed: AtomicBool::new(false),
         }
@@ -24,7 +32,7 @@ impl WatchChannel {
 
     /// Returns the index of a port; a name that is not known yet gets one. `None` if there have
     /// been more names than an index can have.
-    pub(crate) fn port(&self, name: &str) -> Option<u16> {
+    pub fn port(&self, name: &str) -> Option<u16> {
         let mut names = self.names();
         let known = names.iter().position(|known| known == name);
         let at = u16::try_from(known.unwrap_or(names.len())).ok()?;
@@ -34,15 +42,18 @@ impl WatchChannel {
         Some(at)
     }
 
-    pub(crate) fn names(&self) -> MutexGuard<'_, Vec<String>> {
+    /// Returns the names of the ports, by their indices.
+    pub fn names(&self) -> MutexGuard<'_, Vec<String>> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn close(&self) {
+    /// Notes that the client has gone.
+    pub fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
+    /// Returns whether the client has gone.
+    pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }
 }

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of words of 8 bytes in a ring: 8192 classic frames, which is a hundredth of a second
 /// at 800 000 frames a second. A power of two.
-pub(crate) const WORDS: usize = 1 << 15;
+pub const RING_WORDS: usize = 1 << 15;
 
 /// Number of words before the bytes of a frame.
 const HEAD: u64 = 2;
 
 /// A queue of frames from one thread to another. Only one thread may push and only one may pop at
 /// the same time; otherwise frames are mixed up, but memory stays safe.
-pub(crate) struct FrameRing {
+pub struct FrameRing {
     words: Box<[AtomicU64]>,
     /// Number of words written since the start. Only the pushing thread changes it.
     written: AtomicU64,
@@ -25,18 +25,18 @@ pub(crate) struct FrameRing {
 
 /// The properties of a frame that a ring has in addition to its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RingRecord {
+pub struct RingRecord {
     /// The time of the frame, ns since the Unix epoch.
-    pub(crate) stamp: Nanos,
+    pub stamp: Nanos,
     /// The index of its port in the names of the channel.
-    pub(crate) port: u16,
+    pub port: u16,
     /// Whether the port sent it; otherwise the port received it.
-    pub(crate) is_sent: bool,
+    pub is_sent: bool,
 }
 
 impl FrameRing {
     /// Creates a ring of this many words, a power of two.
-    pub(crate) fn new(words: usize) -> Self {
+    pub fn new(words: usize) -> Self {
         let words = words.next_power_of_two();
         Self {
             words: (0..words).map(|_| AtomicU64::new(0)).collect(),
@@ -47,12 +47,12 @@ impl FrameRing {
     }
 
     /// Returns the number of frames that found no room since the start.
-    pub(crate) fn lost(&self) -> u64 {
+    pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Acquire)
     }
 
     /// Adds a frame, or counts it as lost.
-    pub(crate) fn push(&self, record: RingRecord, bytes: &[u8]) {
+    pub fn push(&self, record: RingRecord, bytes: &[u8]) {
         let written = self.written.load(Ordering::Relaxed);
         // The reader has done with these words before it counted them as read.
         let used = written.wrapping_sub(self.read.load(Ordering::Acquire));
@@ -79,7 +79,7 @@ impl FrameRing {
 
     /// Takes the oldest frame: copies its bytes to `bytes`, and returns the rest and their number;
     /// `None` if there is no frame.
-    pub(crate) fn pop(&self, bytes: &mut [u8]) -> Option<(RingRecord, usize)> {
+    pub fn pop(&self, bytes: &mut [u8]) -> Option<(RingRecord, usize)> {
         let read = self.read.load(Ordering::Relaxed);
         if read == self.written.load(Ordering::Acquire) {
             return None;

@@ -1,23 +1,22 @@
 //! The only thread that processes frames.
 
-use super::client_frames::{ClientFrames, sent_answer};
-use super::clock::WallClock;
-use super::halves::Engine;
-use super::mailbox::{WorkerMailbox, WorkerMessage};
-use super::spin::WorkerSpin;
-use super::waiting::WorkerWait;
-use crate::control::SentAnswer;
-use crate::notice::{LinkSource, Notice, NoticeOutbox};
+use crate::client_frames::ClientFrames;
+use crate::clock::WallClock;
+use crate::halves::Engine;
+use crate::mailbox::{WorkerMailbox, WorkerMessage};
+use crate::spin::WorkerSpin;
+use crate::waiting::WorkerWait;
 use engine::{PortEvent, StepResult};
 use frame::{FrameBuf, Nanos};
 use port::PollReceive;
 use std::cell::Cell;
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// The reason why the worker ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WorkerEnd {
+pub enum WorkerEnd {
     /// The control thread requested the end.
     Stopped,
     /// The inputs until whose end it should run have ended, and no frame was held.
@@ -39,21 +38,36 @@ const CHECKS_PER_READING: u32 = 16;
 /// The number of rounds of checks between two steps.
 const ROUNDS: u32 = 64;
 
-pub(crate) struct Worker<'m> {
-    pub(crate) engine: Engine,
-    pub(crate) mailbox: &'m WorkerMailbox,
-    /// The queue of notices to the control thread.
-    pub(crate) outbox: &'m NoticeOutbox,
-    pub(crate) clock: WallClock,
+/// A listener to the worker, which calls it for events of ports, never for each frame.
+pub trait WorkerListener: Sync {
+    /// Takes an event of a port.
+    fn port_event(&self, event: PortEvent<'_>);
+    /// Takes the reason why the worker cannot wait in the kernel: it tries again each millisecond.
+    /// The worker reports this once.
+    fn wait_failed(&self, why: &io::Error);
+}
+
+/// The thread's state.
+pub struct Worker<'m> {
+    /// The ports and the table.
+    pub engine: Engine,
+    /// The control thread's requests.
+    pub mailbox: &'m WorkerMailbox,
+    /// The listener to events of ports.
+    pub listener: &'m dyn WorkerListener,
+    /// The clock of all stamps.
+    pub clock: WallClock,
     /// The ports whose end of input ends the run.
-    pub(crate) until_end: Vec<String>,
+    pub until_end: Vec<String>,
     /// The end of a socket pair that is closed when this thread ends, however it ends: the control
     /// thread sees the other end hang up.
-    pub(crate) alive: UnixStream,
+    pub alive: UnixStream,
 }
 
 impl Worker<'_> {
-    pub(crate) fn work(mut self) -> (Engine, WorkerEnd) {
+    /// Routes frames until the control thread requests the end, or the run ends on its own. Returns
+    /// the engine, whose ports are closed.
+    pub fn work(mut self) -> (Engine, WorkerEnd) {
         let mut waiting = WorkerWait::new();
         let mut spin = WorkerSpin::of_this_thread();
         // Consecutive wake-ups that brought nothing; see `IDLE_WAKEUPS`.
@@ -151,10 +165,7 @@ impl Worker<'_> {
             if let Err(error) = waited {
                 // Out of memory in the kernel, or more ports than RLIMIT_NOFILE allows.
                 if !std::mem::replace(&mut warned, true) {
-                    self.outbox.push(Notice::WaitFailed {
-                        what: "frames",
-                        why: error.to_string(),
-                    });
+                    self.listener.wait_failed(&error);
                 }
                 std::thread::sleep(NAP);
             }
@@ -257,14 +268,11 @@ impl Worker<'_> {
         let views = frames.iter().map(FrameBuf::view);
         let views = views.take_while(|_| waits.get().is_none());
         self.engine.inject(port, now, views, |answer| {
-            let answer = sent_answer(answer);
-            if matches!(answer, SentAnswer::Full | SentAnswer::Down) {
-                waits.set(Some(answer));
-            }
+            waits.set(answer.err().filter(|refusal| refusal.is_temporary()));
             answers.push(answer);
         });
-        if let Some(answer) = waits.get() {
-            answers.resize(frames.len(), answer);
+        if let Some(refusal) = waits.get() {
+            answers.resize(frames.len(), Err(refusal));
         }
         // The port may have failed.
         self.forward_events();
@@ -272,27 +280,8 @@ impl Worker<'_> {
 
     /// Notifies the control thread of events of ports: never for every frame.
     fn forward_events(&mut self) {
-        let outbox = self.outbox;
-        self.engine.events(|event| match event {
-            PortEvent::Failed { port, why } => outbox.push(Notice::PortFailed {
-                port: port.to_owned(),
-                why: why.to_owned(),
-            }),
-            PortEvent::Recovered { port } => outbox.push(Notice::PortRecovered {
-                port: port.to_owned(),
-            }),
-            PortEvent::Alarm { port, what } => outbox.push(Notice::PortRemarks {
-                remarks: vec![format!("{port}: {what}")],
-            }),
-            PortEvent::Link { port, before, now } => outbox.push(Notice::Link {
-                port: port.to_owned(),
-                interface: None,
-                before,
-                now,
-                source: LinkSource::Socket,
-            }),
-            _ => {}
-        });
+        let listener = self.listener;
+        self.engine.events(|event| listener.port_event(event));
     }
 
     /// Sends the frames that are held, for at most `time`.

@@ -4,7 +4,7 @@ use linux::poll::PollWatch;
 use port::PortWait;
 
 /// Returns the descriptor, if there is one; the caller must keep the deadline.
-pub(crate) fn watch(wait: PortWait) -> Option<PollWatch> {
+pub fn poll_watch(wait: PortWait) -> Option<PollWatch> {
     let PortWait {
         readable, writable, ..
     } = wait;
@@ -31,7 +31,7 @@ mod tests {
             readable: false,
             writable: true,
         };
-        assert_eq!(watch(wait), Some(watched));
-        assert_eq!(watch(PortWait::default()), None);
+        assert_eq!(poll_watch(wait), Some(watched));
+        assert_eq!(poll_watch(PortWait::default()), None);
     }
 }

@@ -10,7 +10,7 @@ use linux::can::layout::{XL_SIZE, encode};
 use std::sync::Arc;
 
 /// Shows the frames of a half to the clients that watch its port.
-pub(crate) struct PortTap {
+pub(super) struct PortTap {
     watchers: Vec<PortWatcher>,
     /// A frame in the kernel's layout, to be copied into each ring.
     buffer: Box<[u8]>,
@@ -23,7 +23,7 @@ struct PortWatcher {
 
 impl PortTap {
     /// Creates a tap without clients. It has room for as many as there can be.
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             watchers: Vec::with_capacity(MAX_WATCHERS),
             buffer: vec![0; XL_SIZE].into_boxed_slice(),
@@ -31,7 +31,7 @@ impl PortTap {
     }
 
     /// Adds a client; nothing is allocated. One that watches the port already stays as it is.
-    pub(crate) fn add(&mut self, channel: &Arc<WatchChannel>, port: u16) {
+    pub(super) fn add(&mut self, channel: &Arc<WatchChannel>, port: u16) {
         let is_known = |known: &PortWatcher| Arc::ptr_eq(&known.channel, channel);
         if !self.watchers.iter().any(is_known) && self.watchers.len() < self.watchers.capacity() {
             let channel = Arc::clone(channel);
@@ -40,12 +40,12 @@ impl PortTap {
     }
 
     /// Removes a client. Its channel is not freed: the control thread has it, too.
-    pub(crate) fn remove(&mut self, channel: &Arc<WatchChannel>) {
+    pub(super) fn remove(&mut self, channel: &Arc<WatchChannel>) {
         let is_other = |known: &PortWatcher| !Arc::ptr_eq(&known.channel, channel);
         self.watchers.retain(is_other);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.watchers.is_empty()
     }
 

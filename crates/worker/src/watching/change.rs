@@ -15,7 +15,7 @@ type TappedTransmitter = TappedHalf<Tx, PortTap>;
 
 /// A change of who watches a port: made on the control thread, applied by the worker between two
 /// batches, freed on the control thread. The worker neither allocates nor frees.
-pub(crate) struct TapChange {
+pub struct TapChange {
     port: String,
     taps: TapParts,
 }
@@ -32,7 +32,7 @@ pub(crate) struct TapParts {
 
 impl TapChange {
     /// Returns the change by which a client begins to watch a port.
-    pub(crate) fn begin(port: String, channel: Arc<WatchChannel>, index: u16) -> Self {
+    pub fn begin(port: String, channel: Arc<WatchChannel>, index: u16) -> Self {
         // Boxes of halves without a size allocate nothing.
         let rx: Rx = Box::new(NullReceiver);
         let tx: Tx = Box::new(NullTransmitter);
@@ -46,7 +46,7 @@ impl TapChange {
     }
 
     /// Returns the change by which a client ends to watch a port.
-    pub(crate) fn end(port: String, channel: Arc<WatchChannel>) -> Self {
+    pub fn end(port: String, channel: Arc<WatchChannel>) -> Self {
         let taps = TapParts {
             channel,
             index: None,

@@ -8,14 +8,21 @@ use std::time::{Duration, SystemTime};
 /// So time stamps can be compared with other logs, and a step of the wall clock neither stops a
 /// rate limit nor floods it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WallClock {
+pub struct WallClock {
     /// The monotonic clock at the start.
     start: Nanos,
     epoch: Nanos,
 }
 
+impl Default for WallClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl WallClock {
-    pub(crate) fn new() -> Self {
+    /// Reads both clocks.
+    pub fn new() -> Self {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self {
             start: monotonic(),
@@ -23,12 +30,14 @@ impl WallClock {
         }
     }
 
+    /// Returns the time, ns since the Unix epoch.
     #[inline]
-    pub(crate) fn now(&self) -> Nanos {
+    pub fn now(&self) -> Nanos {
         self.epoch.saturating_add(self.elapsed())
     }
 
-    pub(crate) fn running(&self) -> Duration {
+    /// Returns the time since the start.
+    pub fn running(&self) -> Duration {
         Duration::from_nanos(self.elapsed())
     }
 
