@@ -29,7 +29,6 @@ fn builds(workspace: &Workspace) -> Result<TestTally> {
         "cangate-engine",
         "cangate-controller",
         "cangate-bus",
-        "cangate-vcontroller",
         "cangate-analysis",
         "cangate-signals",
         "cangate-e2e",

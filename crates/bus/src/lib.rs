@@ -165,6 +165,7 @@ mod fault;
 mod node;
 mod schedule;
 mod stats;
+pub mod vcontroller;
 mod wire;
 
 pub use bus::Bus;

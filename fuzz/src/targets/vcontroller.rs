@@ -4,12 +4,12 @@
 
 use crate::Target;
 use crate::bytes::ByteSource;
-use frame::{CanId, Frame};
-use std::collections::BTreeSet;
-use vcontroller::{
+use bus::vcontroller::{
     BudgetUnit, ControllerConfig, ErrorState, FunctionRights, IdRule, NextFrame, RequestOutcome,
     SendBudget, VfNumber, VirtualController,
 };
+use frame::{CanId, Frame};
+use std::collections::BTreeSet;
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A CAN controller that shares itself, without a kernel: the same rules as the Rust crate `vcontroller`, whose
- * documentation has them; crates/vcontroller/tests/bitcan_shared holds the two against each other.
+ * documentation has them; crates/bus/tests/bitcan_shared holds the two against each other.
  *
  * What a function writes into its message memory can be anything at any time: each word of it is read once
  * and then checked, and what the controller must know it keeps here.

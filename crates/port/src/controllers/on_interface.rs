@@ -16,7 +16,7 @@ use rustix::time::{
     timerfd_settime,
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use vcontroller::{ErrorState, NextFrame, VirtualController};
+use bus::vcontroller::{ErrorState, NextFrame, VirtualController};
 use virtio::FIRST_OTHER;
 
 /// Interval at which the interface is checked when no event reports a change, ns.

@@ -7,7 +7,7 @@ use frame::Nanos;
 use linux::events::{EventTrigger, SetMember};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use vcontroller::{FunctionCounters, VfNumber, VirtualController};
+use bus::vcontroller::{FunctionCounters, VfNumber, VirtualController};
 
 /// Maximum number of machines that share a controller.
 pub(crate) const MAX_FUNCTIONS: u8 = 32;

@@ -3,7 +3,7 @@
 use config::read::{ReadKey, by};
 use config::{Diagnostics, TomlValue, ValueShape};
 use frame::CanId;
-use vcontroller::IdRule;
+use bus::vcontroller::IdRule;
 
 /// Both lists, as they are in the file; an absent one means all identifiers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

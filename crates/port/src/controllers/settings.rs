@@ -11,7 +11,7 @@ use bus::NodeConfig;
 use config::{Diagnostics, KeySpec, TomlTable};
 use frame::Kind;
 use std::sync::Mutex;
-use vcontroller::{ControllerConfig, VirtualController};
+use bus::vcontroller::{ControllerConfig, VirtualController};
 
 port_kind! {
     /// The kind of controllers that machines share.

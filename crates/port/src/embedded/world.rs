@@ -9,7 +9,7 @@ use bus::{
 use frame::{Frame, Kind, Nanos};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use vcontroller::{AttachedController, ControllerEvent, VirtualController};
+use bus::vcontroller::{AttachedController, ControllerEvent, VirtualController};
 
 /// A node that belongs to the tester, not to a gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -13,7 +13,7 @@ use linux::EventSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use vcontroller::{BudgetUnit, FunctionRights, IdRule, SendBudget};
+use bus::vcontroller::{BudgetUnit, FunctionRights, IdRule, SendBudget};
 
 port_kind! {
     /// The kind of virtual machines, by the virtio CAN device.

@@ -2,12 +2,12 @@
 
 use crate::sharing::machine::wait;
 use crate::sharing::{Lab, everything};
+use bus::vcontroller::{BudgetUnit, SendBudget};
 use bus::{ErrorKind, FaultTime, FrameFault};
 use frame::{Frame, Nanos, wire};
 use port::LinkState;
 use port::controllers::{ControllerSettings, RightsText, rules};
 use port::embedded::BusSettings;
-use vcontroller::{BudgetUnit, SendBudget};
 
 const BITRATE: u32 = 500_000;
 /// A bit, ns.

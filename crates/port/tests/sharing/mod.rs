@@ -10,6 +10,7 @@
 pub mod machine;
 
 use ::virtio::message::{HEADER, MESSAGE_START, MESSAGE_TX, RX, TX, feature};
+use bus::vcontroller::SendBudget;
 use frame::{Frame, Nanos};
 use machine::{BUFFERS, Machine, command_in, connect_while};
 use port::controllers::{ControllerSettings, RightsText};
@@ -18,7 +19,6 @@ use port::virtio::{ControllerShare, VirtioSettings};
 use port::{Halves, PollReceive, PortOpener, PortSettings};
 use std::cell::RefCell;
 use std::path::Path;
-use vcontroller::SendBudget;
 use vhost::vhost_user::Frontend;
 
 /// A machine and its port.

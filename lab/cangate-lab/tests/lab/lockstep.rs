@@ -401,43 +401,6 @@ fn tcpdump_reads_the_packets_with_their_times() {
 
 #[test]
 #[ignore = "boots guests"]
-fn losses_and_jitter_have_a_seed() {
-    let Some(_lab) = waiting_lab() else { return };
-    let plan = |seed: u32| {
-        let more = format!("loss = 0.2\njitter = \"300us\"\nrate = \"10M\"\nseed = {seed}\n");
-        let client = "ping -n -i 0.002 -c 100 server; true";
-        format!(
-            "[machines.client]\ncommand = \"{client}\"\n\
-             [machines.server]\ncommand = \"sleep infinity\"\nbackground = true\n\
-             [links.lan]\nkind = \"ethernet\"\n{more}"
-        )
-    };
-    let runs = [1, 1, 2].map(|seed| run(&plan(seed), |_, _| {}));
-    let digests: Vec<String> = runs.iter().map(Run::digest).collect();
-    assert_eq!(digests[0], digests[1]);
-    assert_ne!(digests[0], digests[2]);
-    for run in &runs {
-        let rows = run.log("lan.csv").lines().count() - 1;
-        let out = run.out();
-        let sums = out.lines().find(|line| line.starts_with("link")).unwrap();
-        let number = |after: &str| -> usize {
-            let (before, _) = sums.split_once(after).unwrap();
-            before.rsplit(' ').next().unwrap().parse().unwrap()
-        };
-        let (asked, lost) = (number(" packets from cards"), number(" lost;"));
-        assert_eq!(asked, number(" forwarded") + lost, "{sums}");
-        // Each packet has a row, forwarded or lost.
-        assert_eq!(rows, asked, "{sums}");
-        let of = |fate: &str| run.log("lan.csv").matches(fate).count();
-        assert_eq!(of(",lost,"), lost, "{sums}");
-        assert_eq!(of(",sent,"), number(" forwarded"), "{sums}");
-        // 20 % of 180 packets, more or less.
-        assert!((15..60).contains(&lost), "{sums}");
-    }
-}
-
-#[test]
-#[ignore = "boots guests"]
 fn a_machine_that_dies_ends_the_run_at_once() {
     let Some(_lab) = waiting_lab() else { return };
     let plan = ETHERNET.replace("-c 40", "-c 40000000");
@@ -483,4 +446,45 @@ fn a_machine_without_an_end_is_named() {
         "{err}"
     );
     assert!(late.log("lan.csv").lines().count() > 100);
+}
+
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "boots guests"]
+    fn losses_and_jitter_have_a_seed() {
+        let Some(_lab) = waiting_lab() else { return };
+        let plan = |seed: u32| {
+            let more = format!("loss = 0.2\njitter = \"300us\"\nrate = \"10M\"\nseed = {seed}\n");
+            let client = "ping -n -i 0.002 -c 100 server; true";
+            format!(
+                "[machines.client]\ncommand = \"{client}\"\n\
+                 [machines.server]\ncommand = \"sleep infinity\"\nbackground = true\n\
+                 [links.lan]\nkind = \"ethernet\"\n{more}"
+            )
+        };
+        let runs = [1, 1, 2].map(|seed| run(&plan(seed), |_, _| {}));
+        let digests: Vec<String> = runs.iter().map(Run::digest).collect();
+        assert_eq!(digests[0], digests[1]);
+        assert_ne!(digests[0], digests[2]);
+        for run in &runs {
+            let rows = run.log("lan.csv").lines().count() - 1;
+            let out = run.out();
+            let sums = out.lines().find(|line| line.starts_with("link")).unwrap();
+            let number = |after: &str| -> usize {
+                let (before, _) = sums.split_once(after).unwrap();
+                before.rsplit(' ').next().unwrap().parse().unwrap()
+            };
+            let (asked, lost) = (number(" packets from cards"), number(" lost;"));
+            assert_eq!(asked, number(" forwarded") + lost, "{sums}");
+            // Each packet has a row, forwarded or lost.
+            assert_eq!(rows, asked, "{sums}");
+            let of = |fate: &str| run.log("lan.csv").matches(fate).count();
+            assert_eq!(of(",lost,"), lost, "{sums}");
+            assert_eq!(of(",sent,"), number(" forwarded"), "{sums}");
+            // 20 % of 180 packets, more or less.
+            assert!((15..60).contains(&lost), "{sums}");
+        }
+    }
 }

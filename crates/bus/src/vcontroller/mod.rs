@@ -39,13 +39,6 @@
 //!   its VF wait with it. Each attempt on the wire is charged, including failed ones: they occupy
 //!   the bus as well.
 //! * **Nothing allocates** after [`VirtualController::new`].
-#![no_std]
-#![forbid(unsafe_code)]
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
-
-extern crate alloc;
-#[cfg(test)]
-extern crate std;
 
 mod budget;
 mod controller;

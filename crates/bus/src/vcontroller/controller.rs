@@ -1,9 +1,9 @@
 //! The controller: functions, and the arbitration module between them and the bus.
 
-use crate::budget::BudgetBucket;
-use crate::counters::{FunctionCounters, FunctionImbalance};
-use crate::function::{FunctionFrame, RequestCompletion, RequestOutcome, Ticket, VirtualFunction};
-use crate::rights::FunctionRights;
+use super::budget::BudgetBucket;
+use super::counters::{FunctionCounters, FunctionImbalance};
+use super::function::{FunctionFrame, RequestCompletion, RequestOutcome, Ticket, VirtualFunction};
+use super::rights::FunctionRights;
 use alloc::vec::Vec;
 use frame::{ErrorState, Frame, Kind, Nanos};
 

@@ -6,10 +6,10 @@
     reason = "each program of tests uses a part; a test that cannot go on has failed"
 )]
 
-use bus::{Bus, NodeConfig};
+use cangate_bus::vcontroller::VirtualController;
+pub use cangate_bus::vcontroller::{AttachedController, ControllerEvent};
+use cangate_bus::{Bus, NodeConfig};
 use frame::Nanos;
-use vcontroller::VirtualController;
-pub use vcontroller::{AttachedController, ControllerEvent};
 
 /// The controller on a bus, error-active.
 pub fn attach(bus: &mut Bus, controller: VirtualController) -> AttachedController {

@@ -1,8 +1,8 @@
 //! One virtual function: its queue, its FIFO, its counters.
 
-use crate::budget::BudgetBucket;
-use crate::counters::FunctionCounters;
-use crate::rights::FunctionRights;
+use super::budget::BudgetBucket;
+use super::counters::FunctionCounters;
+use super::rights::FunctionRights;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use frame::{Frame, Nanos, wire};

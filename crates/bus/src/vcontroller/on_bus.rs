@@ -1,7 +1,7 @@
 //! The controller as a node of a simulated bus ([`bus::Bus`]).
 
-use crate::{ErrorState, NextFrame, VirtualController};
-use bus::{Bus, ConfigError, NodeConfig, NodeEvent, NodeId};
+use super::{ErrorState, NextFrame, VirtualController};
+use crate::{Bus, ConfigError, NodeConfig, NodeEvent, NodeId};
 use frame::{Frame, Nanos};
 
 /// The connection between a controller and a node of a bus.

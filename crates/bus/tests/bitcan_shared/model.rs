@@ -1,10 +1,10 @@
 //! The result of a schedule with `vcontroller` and `bus`, in the format of shared.c.
 
 use crate::schedule::{Do, Schedule};
-use bus::{Bus, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId};
+use cangate_bus::vcontroller::{AttachedController, ControllerEvent, VfNumber, VirtualController};
+use cangate_bus::{Bus, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId};
 use frame::{Kind, Nanos, flags};
 use std::fmt::Write as _;
-use vcontroller::{AttachedController, ControllerEvent, VfNumber, VirtualController};
 
 impl Schedule {
     /// Returns this crate's result, in the format of shared.c.

@@ -2,12 +2,12 @@
 
 use crate::common;
 use crate::common::{AttachedController, ControllerEvent, run};
-use bus::{Bus, BusConfig, NodeConfig};
-use frame::{CanId, Frame, Nanos};
-use proptest::prelude::*;
-use vcontroller::{
+use cangate_bus::vcontroller::{
     BudgetUnit, ControllerConfig, FunctionRights, IdRule, SendBudget, VfNumber, VirtualController,
 };
+use cangate_bus::{Bus, BusConfig, NodeConfig};
+use frame::{CanId, Frame, Nanos};
+use proptest::prelude::*;
 
 const HOSTILE: VfNumber = VfNumber(0);
 const HONEST: VfNumber = VfNumber(1);

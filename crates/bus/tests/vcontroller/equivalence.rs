@@ -7,12 +7,12 @@
 
 use crate::common;
 use crate::common::{AttachedController, ControllerEvent, run};
-use bus::{Bus, BusConfig, ErrorKind, FaultTime, FrameFault, NodeConfig, NodeId};
-use frame::{CanId, Frame, Nanos};
-use proptest::prelude::*;
-use vcontroller::{
+use cangate_bus::vcontroller::{
     ControllerConfig, ErrorState, FunctionRights, RequestOutcome, VfNumber, VirtualController,
 };
+use cangate_bus::{Bus, BusConfig, ErrorKind, FaultTime, FrameFault, NodeConfig, NodeId};
+use frame::{CanId, Frame, Nanos};
+use proptest::prelude::*;
 
 const VFS: u8 = 4;
 const OTHERS: u8 = 2;

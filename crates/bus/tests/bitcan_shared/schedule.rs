@@ -1,13 +1,13 @@
 //! Random schedules, and their text format.
 
-use bus::{BusConfig, ErrorKind};
+use cangate_bus::vcontroller::{BudgetUnit, ControllerConfig, FunctionRights, IdRule, SendBudget};
+use cangate_bus::{BusConfig, ErrorKind};
 use frame::{CanId, Frame, Kind, Nanos, flags};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng as _, SeedableRng as _},
 };
 use std::fmt::Write as _;
-use vcontroller::{BudgetUnit, ControllerConfig, FunctionRights, IdRule, SendBudget};
 
 pub(crate) struct Dice(Xoshiro256PlusPlus);
 

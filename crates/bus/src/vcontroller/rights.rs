@@ -1,6 +1,6 @@
 //! The rights of a function.
 
-use crate::budget::SendBudget;
+use super::budget::SendBudget;
 use alloc::vec::Vec;
 use frame::CanId;
 
