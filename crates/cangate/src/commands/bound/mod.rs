@@ -18,6 +18,7 @@ mod page;
 mod passing;
 mod routes;
 mod sources;
+mod splits;
 mod table;
 mod timeouts;
 mod tunnel_report;
@@ -147,6 +148,11 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     };
     if connected.has_tunnels() {
         tunnel_report::refuse_simulation(args)?;
+    }
+    if args.check.is_some() && connected.has_parts() {
+        return Err(Failure::input(
+            "--check compares one frame out with one frame in: leave the port of kind \"split\" out of the gateway file",
+        ));
     }
     if args.from_log.is_some() {
         connected.leave_timeouts_out();

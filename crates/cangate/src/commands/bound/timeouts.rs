@@ -302,9 +302,28 @@ pub(super) fn result(
             (None, None) => None,
         }
     });
+    let joins = hops.iter().filter_map(|&hop| {
+        let condition = connected.conditions.get(hop)?;
+        let hop = connected.network.hops.get(hop)?;
+        Some((hop.from, condition.within?, hop.delay))
+    });
+    let then = timeout.then;
+    let then = then.and_then(|then| Some((timeout.place, then.condition.within?, then.delay)));
+    let apart = joins.chain(then).find_map(|(place, within, delay)| {
+        let most = found.response(place).ok()?.saturating_add(delay);
+        let spread = most.saturating_sub(found.earliest_end(place)?);
+        (spread > within).then(|| {
+            format!(
+                "the parts of a frame can come within {} µs, and the port that joins them drops it after {} µs: \
+                 give it a longer `timeout`",
+                micros(spread),
+                micros(within)
+            )
+        })
+    });
     let period = connected.longest_periods.get(first.bus);
     let period = period.and_then(|all| all.get(first.message).copied().flatten());
-    let longest = match (blocked.or(dropped), period) {
+    let longest = match (blocked.or(dropped).or(apart), period) {
         (Some(why), _) => Err(why),
         (None, None) => Err("it is not periodic: its events have no longest distance".to_owned()),
         (None, Some(period)) => {
