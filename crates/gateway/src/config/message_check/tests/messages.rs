@@ -2,6 +2,10 @@
 //! that are written twice.
 
 use super::*;
+use crate::config::message_check::report;
+use route::config::NamedDatabase;
+use signals::{WholePdu, WholePduKind};
+use std::sync::Arc;
 
 #[test]
 fn two_sources_mix_their_counters() {
@@ -191,4 +195,102 @@ fn a_signal_that_is_overwritten_is_a_warning() {
         ]
     );
     assert_eq!(found(vec![write(8), write(16), write(24)]), [""; 0]);
+}
+
+/// Returns what is found if the message 120 has a PDU of this kind, as an ARXML file has it.
+fn found_with(more: &str, kind: WholePduKind) -> Vec<(Severity, String)> {
+    let (mut config, _) = load(&file(more)).unwrap();
+    for database in config.databases.iter_mut().flatten() {
+        let mut messages = database.messages.clone();
+        let lamps = messages.messages.iter_mut();
+        for message in lamps.filter(|message| message.name == "Lamps") {
+            message.whole = Some(WholePdu { kind, line: 77 });
+        }
+        *database = Arc::new(NamedDatabase {
+            name: database.name.clone(),
+            file: database.file.clone(),
+            messages,
+        });
+    }
+    let mut all = Diagnostics::new();
+    report(&config, &[], &mut all);
+    let each = all
+        .into_sorted()
+        .into_iter()
+        .map(|one| (one.severity, one.message));
+    each.collect()
+}
+
+#[test]
+fn a_secured_pdu_and_a_container_are_carried_whole() {
+    let route =
+        "[[routes]]\nname = 'lamps'\nfrom = 'a'\nto = 'c'\nmessage = 'Lamps'\nkind = 'classic'\n";
+    let kinds = [WholePduKind::Secured, WholePduKind::Container];
+    let message = "120 Lamps (body.dbc, line 11): it has a";
+    for (more, severity, what, words) in [
+        (
+            "do = [{ or = { data = '01' } }]\n",
+            Severity::Error,
+            "changes the payload of",
+            [
+                "whose authenticator no gateway can write",
+                "the change hits any of them",
+            ],
+        ),
+        (
+            "when = 'Lamp > 3'\n",
+            Severity::Warning,
+            "takes, by their payloads, only some frames of",
+            [
+                "more frames than its freshness value can count",
+                "any of them can be missing",
+            ],
+        ),
+        (
+            "limit = '5/s'\n",
+            Severity::Warning,
+            "limits the rate of",
+            [
+                "more frames than its freshness value can count",
+                "any of them can be missing",
+            ],
+        ),
+    ] {
+        for (kind, words) in kinds.into_iter().zip(words) {
+            let all = found_with(&format!("{route}{more}"), kind);
+            let of_it = all.iter().filter(|(_, text)| text.contains("PDU"));
+            let [(found, text)] = of_it.collect::<Vec<_>>()[..] else {
+                panic!("{all:?}");
+            };
+            assert_eq!(*found, severity, "{text}");
+            for word in [what, message, words, "(body.dbc, line 77)"] {
+                assert!(text.contains(word), "{word} in: {text}");
+            }
+        }
+    }
+    for kind in kinds {
+        assert_eq!(found_with(route, kind), []);
+    }
+}
+
+#[test]
+fn a_secured_pdu_has_one_source() {
+    let made = "[ports.m]\nkind = 'messages'\ndatabase = 'body'\n[ports.m.make.Lamps]\nevery = '1s'\nsignals = { Lamp = 1 }\n\
+                [[routes]]\nname = 'made'\nfrom = 'm'\nto = 'c'\nkind = 'classic'\n[[routes]]\nname = 'routed'\nfrom = 'a'\nto = 'c'\nkind = 'classic'\nid = '120'\n";
+    let all = found_with(made, WholePduKind::Secured);
+    let [(Severity::Error, twice), (Severity::Error, made)] = &all[..] else {
+        panic!("{all:?}");
+    };
+    for word in [
+        "port `c` gets 120 Lamps (body.dbc, line 11) twice: from port `a` by route `routed`",
+        "receivers refuse a secured PDU",
+    ] {
+        assert!(twice.contains(word), "{twice}");
+    }
+    for word in [
+        "route `made` carries 120 Lamps (body.dbc, line 11), which port `m` makes",
+        "whose authenticator no gateway can write",
+    ] {
+        assert!(made.contains(word), "{made}");
+    }
 }
