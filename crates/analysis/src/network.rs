@@ -379,20 +379,28 @@ impl NetworkFound {
 
     /// Returns how the frames of a flow come to the port of a tunnel.
     fn arrival_at(&self, flow: &tunnel::TunnelFlow) -> Result<TunnelArrival, NoBound> {
-        let response = self.response(flow.from).map_err(|_| NoBound::Upstream)?;
+        let ends = self.ends(flow.from).map_err(|_| NoBound::Upstream)?;
         let bus = &self.compiled[flow.from.bus];
-        let sent = bus.messages[flow.from.message];
-        let earliest = self.base[flow.from.bus][flow.from.message] + sent.shortest;
-        let jitter = response
-            .saturating_add(flow.before)
-            .saturating_sub(earliest);
-        let distance = sent.shortest.saturating_sub(flow.before);
+        let distance = ends.distance().saturating_sub(flow.before);
         Ok(TunnelArrival {
-            arrival: sent.arrival.with_jitter(jitter, distance),
+            arrival: ends.delayed(flow.before, distance),
             bus: flow.from.bus,
             shortest: bus.least_occupied(flow.from.message).unwrap_or(1),
             spread: flow.before,
         })
+    }
+
+    /// Returns the times at which the frames of a message end on this bus, as releases.
+    ///
+    /// # Errors
+    /// The message has no bound, or does not exist.
+    pub fn ends(&self, place: MessagePlace) -> Result<Arrival, NoBound> {
+        let response = self.response(place)?;
+        let bus = self.compiled.get(place.bus);
+        let sent = bus.and_then(|bus| bus.messages.get(place.message));
+        let (sent, earliest) = sent.zip(self.earliest_end(place)).ok_or(NoBound::TooLong)?;
+        let jitter = response.saturating_sub(earliest);
+        Ok(sent.arrival.with_jitter(jitter, sent.shortest))
     }
 
     /// Returns the least and the longest time of a hop, from the end of frame on the bus before to

@@ -129,7 +129,10 @@ fn bound(changed: &[(&str, &str)], options: &[&str]) -> (i32, String, String) {
         "--gateway",
         "far.toml",
     ]);
-    command.args(["--gateway-delay", "50us"]).args(options);
+    if !options.contains(&"--gateway-delay") {
+        command.args(["--gateway-delay", "50us"]);
+    }
+    command.args(options);
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     let status = output.status.code().unwrap();
@@ -242,6 +245,39 @@ fn too_short_a_queue_and_a_timeout_are_found() {
     );
 }
 
+/// 16 frames of the queue are enough for three FD frames of four parts within the gateway's time,
+/// and not for five.
+#[test]
+fn a_queue_of_parts_that_can_overflow_is_found() {
+    let small = (
+        "kind = \"split\"\nparts = { \"300\" = \"700\" }\n\n[[routes]]\nname = \"split\"",
+        "kind = \"split\"\nqueue = 16\nparts = { \"300\" = \"700\" }\n\n[[routes]]\nname = \"split\"",
+    );
+    let often = |distances: &str| format!("distances = {distances}\ndeadline = \"1s\"\nkind");
+    for (distances, status) in [
+        ("[\"0ms\", \"0ms\", \"90ms\"]", 0),
+        ("[\"0ms\", \"0ms\", \"0ms\", \"0ms\", \"90ms\"]", 3),
+    ] {
+        let changed = [
+            small,
+            ("queue = 16\n[ports.parts]", "queue = 100\n[ports.parts]"),
+            (
+                "timeouts = [{ node = \"Screen\", bus = \"display\", time = \"40ms\" }]\n",
+                "",
+            ),
+            ("period = \"10ms\"", "period = \"50ms\"\ndeadline = \"1s\""),
+            ("period = \"20ms\"\nkind", &often(distances)),
+        ];
+        let (found, out, err) = bound(&changed, &["--gateway-delay", "1ms"]);
+        assert_eq!(found, status, "{out}\n{err}");
+        assert_eq!(
+            err.contains("the queue of a port can overflow: parts"),
+            status == 3,
+            "{err}"
+        );
+    }
+}
+
 /// The parts in the set, as messages of the port that sends them, count as they are there.
 #[test]
 fn parts_in_the_set_replace_those_of_the_port() {
@@ -267,4 +303,54 @@ fn a_route_that_takes_some_parts_has_all_of_them() {
     assert_eq!(message(&all, "body", "700")["parts"], 4);
     let why = all["timeouts"][0]["no_bound"].to_string();
     assert!(why.contains("takes only frames of some lengths"), "{why}");
+}
+
+/// A message that the gateway makes and splits is on the bus in parts, as those of its own port.
+#[test]
+fn a_made_message_is_split() {
+    let folder = tempfile::tempdir().unwrap();
+    let dbc = "VERSION \"\"\nBU_: Gateway\nBO_ 768 Lane: 24 Gateway\n SG_ Line : 0|8@1+ (1,0) [0|255] \"\" Gateway\n";
+    let made = "[databases.body]\nfile = \"body.dbc\"\n[ports.made]\nkind = \"messages\"\ndatabase = \"body\"\n\
+                [ports.made.make.Lane]\nevery = \"20ms\"\nsignals = { Line = 1 }\n";
+    let gateway = format!(
+        "{made}{}",
+        NEAR.replacen("from = \"camera\"", "from = \"made\"", 1)
+    );
+    let of_camera = SET.find("[[messages]]").unwrap();
+    let of_body = SET.find("[[messages]]\nid = \"100\"").unwrap();
+    let set = format!("{}{}", &SET[..of_camera], &SET[of_body..]);
+    for (name, text) in [
+        ("set.toml", &*set),
+        ("near.toml", &*gateway),
+        ("body.dbc", dbc),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let mut command = cangate();
+    command.current_dir(folder.path());
+    command.args([
+        "bound",
+        "set.toml",
+        "--gateway",
+        "near.toml",
+        "--gateway-delay",
+        "50us",
+        "--json",
+    ]);
+    let output = command.output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let parts = message(&all, "body", "700");
+    assert_eq!(
+        (&parts["parts"], &parts["node"]),
+        (&4.into(), &"to_body".into())
+    );
+    let frame = |id| message(&all, "body", id)["frame_ns"].as_u64().unwrap();
+    let before = frame("100") + frame("7FF") + 3 * frame("700") + 5 * 6_000;
+    assert_eq!(
+        response(&all, "body", "700"),
+        100_000 + before + frame("700")
+    );
+    assert_eq!(all["left_out"], Value::Array(Vec::new()));
 }

@@ -2,7 +2,7 @@
 
 use super::passing::HopCondition;
 use super::sources::{MadeInput, SourceTimeout};
-use super::splits::SplitWhole;
+use super::splits::{SplitLoad, SplitWhole};
 use super::tunnels::TunnelEnds;
 use analysis::set::ReceiverTimeout;
 use analysis::{GatewayHop, HopFrames, MessagePlace, Network};
@@ -37,6 +37,8 @@ pub(super) struct ConnectedSet {
     pub(super) made: Vec<MadePlace>,
     /// The FD frames of the messages that are the parts of one, by bus and message.
     pub(super) wholes: BTreeMap<(usize, usize), SplitWhole>,
+    /// The frames in the queues of ports that split and join.
+    pub(super) splits: Vec<SplitLoad>,
     /// Whether the messages were followed through a gateway.
     pub(super) has_gateway: bool,
     /// For each tunnel and its ports, the properties of the two ends that no bound has.

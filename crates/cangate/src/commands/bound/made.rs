@@ -3,7 +3,7 @@
 use super::connected::{AttachedPort, ConnectedSet, MadePlace};
 use super::copies::{RoutingTables, SentCopy};
 use super::sources::made_label;
-use super::splits::{self, SplitResult, SplitWhole};
+use super::splits::{self, SplitLoad, SplitResult, SplitSource, SplitWhole};
 use analysis::{Arrival, FrameShape, Message, MessagePlace};
 use console::Failure;
 use frame::{Kind, Nanos, wire};
@@ -26,9 +26,8 @@ pub(super) fn add(
             continue;
         };
         for made in &settings.messages {
-            let shape = FrameShape::any(made.header).map_err(Failure::run)?;
             let label = made_label(made, spec);
-            for (sent, whole) in with_parts(config, tables, &shape, PortId(number))? {
+            for (sent, whole) in with_parts(all, config, tables, made, PortId(number), delay)? {
                 let to = ports.get(usize::from(sent.to.0)).copied().flatten();
                 let Some(to) = to else { continue };
                 let place = match find(all, to.bus, &sent.shape) {
@@ -52,20 +51,35 @@ pub(super) fn add(
 /// Returns the copies of the frames that a port makes, and in place of those that go to a port that
 /// splits them, the copies of the parts, each with its FD frame.
 fn with_parts(
+    connected: &mut ConnectedSet,
     config: &GatewayConfig,
     tables: &RoutingTables<'_>,
-    shape: &FrameShape,
+    message: &ComposedMessage,
     from: PortId,
+    delay: Nanos,
 ) -> Result<Vec<(SentCopy, Option<SplitWhole>)>, Failure> {
+    let shape = FrameShape::any(message.header).map_err(Failure::run)?;
     let mut all = Vec::new();
-    for sent in tables.follow(shape, from)? {
+    for sent in tables.follow(&shape, from)? {
         let port = config.ports.get(usize::from(sent.to.0));
-        let Some(settings) = port.and_then(splits::settings) else {
+        let port = port.and_then(|port| Some((port, splits::settings(port)?)));
+        let Some((port, settings)) = port else {
             all.push((sent, None));
             continue;
         };
         if let SplitResult::Makes(made) = splits::made(settings, &sent.shape, None)? {
             let parts = tables.follow(&made.shape, sent.to)?;
+            // Without a period, the message is noted as one without a bound.
+            if let Some(period) = least_distance(&message.timing) {
+                let arrival = Arrival::new(period, delay, 0).map_err(Failure::run)?;
+                connected.splits.push(SplitLoad {
+                    port: port.name.clone(),
+                    room: settings.queue,
+                    frames: made.frames,
+                    source: SplitSource::Made(arrival),
+                    delay: delay.saturating_mul(2),
+                });
+            }
             all.extend(parts.into_iter().map(|part| (part, made.whole)));
         }
     }

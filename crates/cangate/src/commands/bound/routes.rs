@@ -4,7 +4,7 @@ use super::connected::{AttachedPort, ConnectedSet, PortCapacity};
 use super::copies::{RoutingTables, SentCopy, SentWay};
 use super::made;
 use super::sources::{made_alone, made_inputs, source_timeouts};
-use super::splits::{self, SplitResult};
+use super::splits::{self, SplitLoad, SplitResult, SplitSource};
 use super::tunnels::{EnteredTunnel, TunnelPlan};
 use analysis::set::MessageSet;
 use analysis::{
@@ -236,6 +236,14 @@ impl WayFollower<'_, '_> {
                 return Ok(());
             }
         };
+        let delay = way.delay.saturating_add(self.delay);
+        self.all.splits.push(SplitLoad {
+            port: port.clone(),
+            room: settings.queue,
+            frames: made.frames,
+            source: SplitSource::Received(way.from, way.passage),
+            delay,
+        });
         let words = match made.frames {
             HopFrames::Split(parts) => format!("{parts} parts by port {port}"),
             HopFrames::Joined(_) | HopFrames::Same => format!("joined by port {port}"),
@@ -248,7 +256,7 @@ impl WayFollower<'_, '_> {
             let way = SentWay {
                 route: format!("{route}, {words}, route {there}"),
                 // The gateway takes the frames from the port as it takes them from a bus.
-                delay: way.delay.saturating_add(self.delay),
+                delay,
                 frames: made.frames,
                 whole: made.whole,
                 ..way.clone()

@@ -1,10 +1,12 @@
 //! The frames that ports of kind `"split"` make.
 
-use analysis::{Arrival, FrameShape, HopFrames};
+use analysis::tunnel::TunnelPassage;
+use analysis::{Arrival, FrameShape, HopFrames, MessagePlace, NetworkFound};
 use console::Failure;
 use frame::{Header, Kind, Nanos};
 use port::PortSpec;
 use port::split::{SplitSettings, part_lens};
+use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 
 /// The FD frame of which a message has the parts.
@@ -23,6 +25,59 @@ pub(super) struct SplitFrames {
     pub(super) whole: Option<SplitWhole>,
     /// All parts of a frame must come within this time, ns; `None` for a port that splits it.
     pub(super) within: Option<Nanos>,
+}
+
+/// The frames that a message causes in the queue of a port that splits or joins them.
+#[derive(Clone)]
+pub(super) struct SplitLoad {
+    /// The name of the port.
+    pub(super) port: String,
+    /// The most frames in its queue.
+    pub(super) room: u32,
+    pub(super) frames: HopFrames,
+    pub(super) source: SplitSource,
+    /// The longest time for which a made frame is in the queue, ns.
+    pub(super) delay: Nanos,
+}
+
+/// The source of the frames that a port splits or joins.
+#[derive(Clone)]
+pub(super) enum SplitSource {
+    /// A message on a bus, and the tunnel behind it.
+    Received(MessagePlace, Option<TunnelPassage>),
+    /// A port that makes messages, with their releases.
+    Made(Arrival),
+}
+
+impl SplitLoad {
+    /// Returns the most frames of the message that are in the queue at one time; `None` if it has
+    /// no bound.
+    ///
+    /// A made frame leaves the queue at most `delay` after the frame of which it is made has ended
+    /// on its bus. So those that are there at one time are of frames that ended within that time.
+    fn most(&self, found: &NetworkFound) -> Option<u64> {
+        let arrival = match &self.source {
+            SplitSource::Made(arrival) => *arrival,
+            SplitSource::Received(place, passage) => {
+                let (least, most) = found.passage_times(*passage, 0).ok()?;
+                found.ends(*place).ok()?.delayed(most - least, 0)
+            }
+        };
+        Some(self.frames.of(arrival).most_within(self.delay))
+    }
+}
+
+/// Returns the ports whose queues can overflow, each once.
+pub(super) fn overflowing(loads: &[SplitLoad], found: &NetworkFound) -> Vec<String> {
+    let mut sums: BTreeMap<&str, (u32, u64)> = BTreeMap::new();
+    for load in loads {
+        let (_, sum) = sums.entry(&load.port).or_insert((load.room, 0));
+        *sum = sum.saturating_add(load.most(found).unwrap_or(u64::MAX));
+    }
+    let full = sums
+        .into_iter()
+        .filter(|(_, (room, sum))| *sum > u64::from(*room));
+    full.map(|(port, _)| port.to_owned()).collect()
 }
 
 /// The frames that a port makes, or the reason why there is none.
