@@ -217,6 +217,72 @@ fn a_simulation_reaches_the_bound() {
     );
 }
 
+/// The gateway itself, between simulated buses: no part ends later after its FD frame than the
+/// bound allows, and each FD frame has all parts.
+#[test]
+fn a_simulated_gateway_keeps_the_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    std::fs::write(place("near.toml"), NEAR).unwrap();
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    for k in 0..200_u64 {
+        let payload: String = (0..24)
+            .map(|i| format!("{:02X}", (i * 37 + k) % 256))
+            .collect();
+        lines.push((20_000 * k, format!("camera 300##1{payload}")));
+        for half in 0..2 {
+            // In other phases to the FD frame each time.
+            let at = 20_000 * k + 10_000 * half + 200;
+            lines.push((at + 13 * (k % 20), "body 100#0011223344556677".to_owned()));
+            lines.push((at + 17 * (k % 13), "body 7FF#0011223344556677".to_owned()));
+        }
+    }
+    lines.sort();
+    let line = |(at, frame): &(u64, String)| {
+        format!("({}.{:06}) {frame}\n", 1 + at / 1_000_000, at % 1_000_000)
+    };
+    std::fs::write(place("in.log"), lines.iter().map(line).collect::<String>()).unwrap();
+    let mut command = cangate();
+    command.current_dir(folder.path());
+    let status = command
+        .args([
+            "demo",
+            "--log",
+            "in.log",
+            "--config",
+            "near.toml",
+            "--out",
+            "run",
+        ])
+        .output()
+        .unwrap();
+    assert!(status.status.success(), "{status:?}");
+    let ends = |bus: &str, id: &str| -> Vec<u64> {
+        let text = std::fs::read_to_string(place("run/buses").join(format!("{bus}.log"))).unwrap();
+        let of_id = text
+            .lines()
+            .filter(|line| line.split(' ').nth(2).is_some_and(|f| f.starts_with(id)));
+        // Times in µs.
+        let stamps = of_id.filter_map(|line| line.strip_prefix('(')?.split(')').next());
+        let digits = stamps.map(|stamp| stamp.replace('.', ""));
+        digits
+            .map(|digits| digits.parse::<u64>().unwrap() * 1000)
+            .collect()
+    };
+    let (wholes, parts) = (ends("camera", "300#"), ends("body", "700#"));
+    assert_eq!((wholes.len(), parts.len()), (200, 800));
+    let (_, all) = json(&[]);
+    let most = response(&all, "body", "700") - response(&all, "camera", "300");
+    let latest = wholes
+        .iter()
+        .zip(parts.chunks(4))
+        .map(|(whole, parts)| parts[3] - whole);
+    let latest = latest.max().unwrap();
+    let one = message(&all, "body", "700")["frame_ns"].as_u64().unwrap();
+    // The first parts alone take three quarters of a frame each.
+    assert!(latest <= most && latest > 3 * one, "{latest} of {most}");
+}
+
 /// Parts that wait longer than the queue, or than the timeout of the port that joins them, are
 /// lost.
 #[test]
