@@ -203,10 +203,20 @@ impl Network {
             .map(|bus| vec![0; bus.messages.len()])
             .collect();
         for hop in &order {
-            let shortest = compiled[hop.from.bus].messages[hop.from.message].shortest;
+            let from = compiled[hop.from.bus].messages[hop.from.message];
+            // Frames of several events can complete one, if an event has not the parts of one.
+            let needed = match from
+                .arrival
+                .parts()
+                .get()
+                .is_multiple_of(hop.frames.needed())
+            {
+                true => hop.frames.needed(),
+                false => 1,
+            };
             let least = self.least(hop);
             base[hop.to.bus][hop.to.message] =
-                base[hop.from.bus][hop.from.message] + hop.frames.needed() * shortest + least;
+                base[hop.from.bus][hop.from.message] + needed * from.shortest + least;
             pass(&mut compiled, hop, 0, hop.delay);
             compiled[hop.to.bus].messages[hop.to.message].offset = None;
         }
