@@ -1,6 +1,7 @@
 //! The times at which a message is released.
 
 use crate::curve::{ArrivalCurve, ArrivalError, divided};
+use core::num::{NonZeroU8, NonZeroU64};
 use frame::Nanos;
 
 /// The releases of a message: given either by a period, or by a list of least distances.
@@ -13,11 +14,16 @@ use frame::Nanos;
 ///
 /// **By a list** of the least time that 2, 3, 4 … consecutive events span, an arrival curve:
 /// [`mod@crate::curve`]. Each releases a frame at once; gateways and queues add a jitter.
+///
+/// An event can release several frames ([`Arrival::in_parts`]), each within the jitter: release
+/// number n, from 0, is then of event ⌊n / parts⌋.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
     due: EventTimes,
     jitter: Nanos,
     distance: Nanos,
+    /// The number of frames that an event releases.
+    parts: NonZeroU64,
 }
 
 /// The due times of events.
@@ -43,6 +49,7 @@ impl Arrival {
             due: EventTimes::Period(period),
             jitter,
             distance,
+            parts: NonZeroU64::MIN,
         })
     }
 
@@ -57,13 +64,14 @@ impl Arrival {
                 due: EventTimes::Curve(curve),
                 jitter: 0,
                 distance: 0,
+                parts: NonZeroU64::MIN,
             }),
             Err(error) => Err(error),
         }
     }
 
-    /// Returns the period, ns; by a list, the mean distance of the densest releases in the long
-    /// run, rounded down.
+    /// Returns the period of the events, ns; by a list, the mean distance of the densest ones in
+    /// the long run, rounded down.
     #[must_use]
     pub const fn period(&self) -> Nanos {
         match &self.due {
@@ -106,7 +114,38 @@ impl Arrival {
             due: self.due,
             jitter,
             distance: if distance < period { distance } else { period },
+            parts: self.parts,
         }
+    }
+
+    /// Returns the same events, each of which releases this number of frames for one that it
+    /// releases now. Nothing keeps them apart.
+    #[must_use]
+    pub fn in_parts(self, parts: NonZeroU8) -> Self {
+        Self {
+            parts: self.parts.saturating_mul(parts.into()),
+            distance: 0,
+            ..self
+        }
+    }
+
+    /// Returns the same events, each of which releases one frame for this number that it releases
+    /// now. If it does not release a multiple of that number, it keeps all.
+    #[must_use]
+    pub fn joined(self, parts: NonZeroU8) -> Self {
+        let parts = NonZeroU64::from(parts);
+        let whole = (self.parts.get() % parts == 0).then(|| self.parts.get() / parts);
+        let whole = whole.and_then(NonZeroU64::new);
+        Self {
+            parts: whole.unwrap_or(self.parts),
+            ..self
+        }
+    }
+
+    /// Returns the number of frames that an event releases.
+    #[must_use]
+    pub const fn parts(&self) -> NonZeroU64 {
+        self.parts
     }
 
     /// Returns the same releases after each was delayed by 0 to `delay` ns more, and kept at least
@@ -135,9 +174,10 @@ impl Arrival {
     /// of them.
     #[must_use]
     pub const fn long_run(&self) -> (u64, Nanos) {
+        let parts = self.parts.get();
         match &self.due {
-            EventTimes::Period(period) => (1, *period),
-            EventTimes::Curve(curve) => (curve.part(), curve.part_span()),
+            EventTimes::Period(period) => (parts, *period),
+            EventTimes::Curve(curve) => (parts.saturating_mul(curve.part()), curve.part_span()),
         }
     }
 
@@ -148,9 +188,10 @@ impl Arrival {
         count as f64 / time as f64
     }
 
-    /// Returns the least time from event 0 to event number `n`, ns.
+    /// Returns the least time from the event of release 0 to that of release number `n`, ns.
     #[must_use]
     pub fn due(&self, n: u64) -> Nanos {
+        let n = n / self.parts;
         match &self.due {
             EventTimes::Period(period) => n.saturating_mul(*period),
             EventTimes::Curve(curve) => curve.span(n),
@@ -160,8 +201,8 @@ impl Arrival {
     /// Returns the greatest number of releases in any interval from t to t + `span` ns, both ends
     /// included.
     ///
-    /// Events due from t − jitter to t + span can fall into it: ⌊(span + jitter) / period⌋ + 1; and
-    /// releases that keep their distance: ⌊span / distance⌋ + 1.
+    /// Events due from t − jitter to t + span can fall into it: ⌊(span + jitter) / period⌋ + 1,
+    /// each with all its frames; and releases that keep their distance: ⌊span / distance⌋ + 1.
     #[must_use]
     pub fn most_within(&self, span: Nanos) -> u64 {
         let due = span.saturating_add(self.jitter);
@@ -169,6 +210,7 @@ impl Arrival {
             EventTimes::Period(period) => due / period + 1,
             EventTimes::Curve(curve) => curve.most(due).saturating_add(1),
         };
+        let due = due.saturating_mul(self.parts.get());
         if self.distance == 0 {
             return due;
         }
@@ -204,6 +246,25 @@ mod tests {
         assert_eq!(Arrival::new(9, 0, 10), Err(ArrivalError::Distance));
     }
 
+    #[test]
+    fn all_parts_of_an_event_come_at_once() {
+        let parts = NonZeroU8::new(3).unwrap();
+        let arrival = Arrival::new(100, 10, 5).unwrap().in_parts(parts);
+        let times = [0, 1, 2, 3, 4, 5, 6].map(|n| arrival.earliest(n));
+        assert_eq!(times, [0, 0, 0, 90, 90, 90, 190]);
+        assert_eq!(
+            [0, 89, 90, 190].map(|t| arrival.most_within(t)),
+            [3, 3, 6, 9]
+        );
+        assert_eq!([2, 3].map(|n| arrival.due(n)), [0, 100]);
+        assert_eq!((arrival.period(), arrival.long_run()), (100, (3, 100)));
+        assert_eq!(arrival.joined(parts), Arrival::new(100, 10, 0).unwrap());
+        assert_eq!(arrival.joined(NonZeroU8::new(2).unwrap()), arrival);
+        let curve = Arrival::curve(&[5, 20]).unwrap().in_parts(parts);
+        assert_eq!([0, 5, 20].map(|t| curve.most_within(t)), [3, 6, 9]);
+        assert_eq!(curve.long_run(), (6, 20));
+    }
+
     proptest! {
         /// The two representations agree: a release can follow within a span if the earliest one
         /// that does is not later.
@@ -213,12 +274,15 @@ mod tests {
             jitter in 0..200_u64,
             part in 0..=100_u64,
             span in 0..500_u64,
+            parts in 1..5_u8,
         ) {
-            let arrival = Arrival::new(period, jitter, period * part / 100).unwrap();
-            let count = (0..1000).filter(|&n| arrival.earliest(n) <= span).count() as u64;
+            let parts = NonZeroU8::new(parts).unwrap();
+            let arrival = Arrival::new(period, jitter, 0).unwrap().in_parts(parts);
+            let arrival = arrival.with_jitter(jitter, period * part / 100);
+            let count = (0..5000).filter(|&n| arrival.earliest(n) <= span).count() as u64;
             // Without a distance and with a long jitter, all delayed releases come at once.
             prop_assert_eq!(arrival.most_within(span), count);
-            let before = (0..1000).filter(|&n| arrival.earliest(n) < span).count() as u64;
+            let before = (0..5000).filter(|&n| arrival.earliest(n) < span).count() as u64;
             prop_assert_eq!(arrival.most_before(span), before);
         }
 

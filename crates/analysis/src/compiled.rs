@@ -127,7 +127,8 @@ impl CompiledBus {
     #[must_use]
     pub fn load(&self) -> f64 {
         let each = self.messages.iter();
-        each.map(|m| m.occupied as f64 * m.arrival.rate()).sum()
+        // The sum of no numbers is -0.0.
+        each.fold(0.0, |sum, m| sum + m.occupied as f64 * m.arrival.rate())
     }
 
     /// Returns the cost of an error in addition to the frame that it hits, ns.

@@ -102,7 +102,7 @@ pub use conditional::StatedTunnels;
 pub use curve::{ArrivalError, MAX_DISTANCES};
 pub use length::{FrameBits, LengthRule, LengthSearch, by_formula};
 pub use model::{BusSpec, Message, ModelError, NodeSpec, QueueService, SendOrder};
-pub use network::{GatewayHop, Network, NetworkError, NetworkFound};
+pub use network::{GatewayHop, HopFrames, Network, NetworkError, NetworkFound};
 pub use origins::MessageOrigins;
 pub use place::MessagePlace;
 pub use priority::{BoundParts, LatencyBound};

@@ -16,6 +16,14 @@
 //! longest time part of the jitter. It depends on the jitter of all messages in the tunnel, which
 //! grows with the others.
 //!
+//! # Parts
+//! A gateway can split a frame into parts, which are frames of one message on the next bus
+//! ([`HopFrames`]). Each event then releases all of them there, from `base` on, within the jitter:
+//! [`Arrival::in_parts`]. The bound of such a message is that of the last part. A gateway that
+//! joins parts releases the whole frame when the last of them has ended: not before all their
+//! shortest lengths, because two of them cannot be on a bus at one time.
+//!
+//! # The search
 //! The bounds of one bus need those of others, in circles where routes go both ways. The search
 //! begins without any jitter and repeats until nothing grows; [`crate::CompiledBus::assess`]
 //! explains why the result is safe. Where jitter feeds jitter around a circle it can grow without
@@ -24,10 +32,12 @@
 use crate::train::{self, FrameSource};
 use crate::tunnel::{self, TunnelArrival, TunnelFound, TunnelPassage, TunnelSpec};
 use crate::{
-    Assessment, BusSpec, CompiledBus, LengthSearch, MessagePlace, ModelError, NoBound, SendOrder,
+    Arrival, Assessment, BusSpec, CompiledBus, LengthSearch, MessagePlace, ModelError, NoBound,
+    SendOrder,
 };
 use alloc::vec;
 use alloc::vec::Vec;
+use core::num::NonZeroU8;
 use frame::Nanos;
 
 /// A message that a gateway passes on.
@@ -42,9 +52,62 @@ pub struct GatewayHop {
     pub delay: Nanos,
     /// Whether the frame is passed on unchanged, with its ID and payload.
     pub unchanged: bool,
+    /// The number of frames on the next bus.
+    pub frames: HopFrames,
     /// The tunnel between the two buses, if there is one. Then `delay` is the time of the gateway
     /// behind it, and [`tunnel::TunnelFlow::before`] that of the one in front.
     pub passage: Option<TunnelPassage>,
+}
+
+/// The number of frames that a gateway makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum HopFrames {
+    /// One for each frame.
+    #[default]
+    Same,
+    /// This number for each frame, all at once: [`GatewayHop::to`] has the shape of all.
+    Split(NonZeroU8),
+    /// One for this number of frames, of one event, when the last of them has come.
+    Joined(NonZeroU8),
+}
+
+impl HopFrames {
+    /// Returns the arrival of the frames that are made of those that come by this one.
+    #[must_use]
+    pub fn of(self, arrival: Arrival) -> Arrival {
+        match self {
+            Self::Same => arrival,
+            Self::Split(parts) => arrival.in_parts(parts),
+            Self::Joined(parts) => arrival.joined(parts),
+        }
+    }
+
+    /// Returns the number of frames that one frame becomes.
+    const fn made(self) -> u64 {
+        match self {
+            Self::Split(parts) => parts.get() as u64,
+            Self::Same | Self::Joined(_) => 1,
+        }
+    }
+
+    /// Returns the number of frames that are made when one has come; `came` counts those of its
+    /// event.
+    pub(crate) const fn after(self, came: &mut u64) -> u64 {
+        *came += 1;
+        if (*came).is_multiple_of(self.needed()) {
+            self.made()
+        } else {
+            0
+        }
+    }
+
+    /// Returns the number of frames from which one is made.
+    const fn needed(self) -> u64 {
+        match self {
+            Self::Joined(parts) => parts.get() as u64,
+            Self::Same | Self::Split(_) => 1,
+        }
+    }
 }
 
 /// Buses and the gateways between them.
@@ -140,10 +203,20 @@ impl Network {
             .map(|bus| vec![0; bus.messages.len()])
             .collect();
         for hop in &order {
-            let shortest = compiled[hop.from.bus].messages[hop.from.message].shortest;
+            let from = compiled[hop.from.bus].messages[hop.from.message];
+            // Frames of several events can complete one, if an event has not the parts of one.
+            let needed = match from
+                .arrival
+                .parts()
+                .get()
+                .is_multiple_of(hop.frames.needed())
+            {
+                true => hop.frames.needed(),
+                false => 1,
+            };
             let least = self.least(hop);
             base[hop.to.bus][hop.to.message] =
-                base[hop.from.bus][hop.from.message] + shortest + least;
+                base[hop.from.bus][hop.from.message] + needed * from.shortest + least;
             pass(&mut compiled, hop, 0, hop.delay);
             compiled[hop.to.bus].messages[hop.to.message].offset = None;
         }
@@ -185,7 +258,7 @@ impl Network {
             let here = &compiled[hop.to.bus].messages[hop.to.message];
             let shortest = there.shortest + (there.occupied - there.frame);
             let rates = [hop.from.bus, hop.to.bus].map(|bus| self.buses[bus].rate);
-            match hop.unchanged {
+            match hop.unchanged && hop.frames == HopFrames::Same {
                 true if rates[0] == rates[1] => train::ONE,
                 // The same number of bits at another rate. Each of the two durations is rounded
                 // twice, to a nanosecond.
@@ -193,7 +266,7 @@ impl Network {
                     let same = here.shortest + (here.occupied - here.frame);
                     train::ratio(same + 2, shortest.saturating_sub(2))
                 }
-                _ => train::ratio(here.occupied, shortest),
+                _ => train::ratio(hop.frames.made().saturating_mul(here.occupied), shortest),
             }
         };
         let ratios: Vec<u64> = self.hops.iter().map(ratio).collect();
@@ -215,8 +288,10 @@ impl Network {
             for (copy, ratio) in copies {
                 let sent = &compiled[copy.to.bus].messages[copy.to.message];
                 source.ratio = source.ratio.saturating_add(*ratio);
-                source.longest = source.longest.saturating_add(sent.occupied);
-                source.copies += 1;
+                let made = copy.frames.made();
+                let longest = made.saturating_mul(sent.occupied);
+                source.longest = source.longest.saturating_add(longest);
+                source.copies += made;
                 let least = self.least(copy);
                 source.least = source.least.min(least);
                 source.delay = source.delay.max(least.saturating_add(copy.delay));
@@ -298,7 +373,7 @@ fn pass(compiled: &mut [CompiledBus], hop: &GatewayHop, jitter: Nanos, varies: N
     let from = compiled[hop.from.bus].messages[hop.from.message];
     let distance = from.shortest.saturating_sub(varies);
     let arrival = from.arrival.with_jitter(jitter, distance);
-    compiled[hop.to.bus].messages[hop.to.message].arrival = arrival;
+    compiled[hop.to.bus].messages[hop.to.message].arrival = hop.frames.of(arrival);
 }
 
 impl NetworkFound {
@@ -314,20 +389,28 @@ impl NetworkFound {
 
     /// Returns how the frames of a flow come to the port of a tunnel.
     fn arrival_at(&self, flow: &tunnel::TunnelFlow) -> Result<TunnelArrival, NoBound> {
-        let response = self.response(flow.from).map_err(|_| NoBound::Upstream)?;
+        let ends = self.ends(flow.from).map_err(|_| NoBound::Upstream)?;
         let bus = &self.compiled[flow.from.bus];
-        let sent = bus.messages[flow.from.message];
-        let earliest = self.base[flow.from.bus][flow.from.message] + sent.shortest;
-        let jitter = response
-            .saturating_add(flow.before)
-            .saturating_sub(earliest);
-        let distance = sent.shortest.saturating_sub(flow.before);
+        let distance = ends.distance().saturating_sub(flow.before);
         Ok(TunnelArrival {
-            arrival: sent.arrival.with_jitter(jitter, distance),
+            arrival: ends.delayed(flow.before, distance),
             bus: flow.from.bus,
             shortest: bus.least_occupied(flow.from.message).unwrap_or(1),
             spread: flow.before,
         })
+    }
+
+    /// Returns the times at which the frames of a message end on this bus, as releases.
+    ///
+    /// # Errors
+    /// The message has no bound, or does not exist.
+    pub fn ends(&self, place: MessagePlace) -> Result<Arrival, NoBound> {
+        let response = self.response(place)?;
+        let bus = self.compiled.get(place.bus);
+        let sent = bus.and_then(|bus| bus.messages.get(place.message));
+        let (sent, earliest) = sent.zip(self.earliest_end(place)).ok_or(NoBound::TooLong)?;
+        let jitter = response.saturating_sub(earliest);
+        Ok(sent.arrival.with_jitter(jitter, sent.shortest))
     }
 
     /// Returns the least and the longest time of a hop, from the end of frame on the bus before to

@@ -86,6 +86,7 @@ impl<'n> MessageOrigins<'n> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HopFrames;
 
     const fn place(bus: usize) -> MessagePlace {
         MessagePlace { bus, message: 0 }
@@ -97,6 +98,7 @@ mod tests {
             to: place(to),
             delay: 0,
             unchanged: true,
+            frames: HopFrames::Same,
             passage: None,
         }
     }

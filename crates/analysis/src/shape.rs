@@ -2,12 +2,15 @@
 
 use frame::{Frame, Header, Kind, LengthError, dlc, flags};
 
-/// All frames that a message can send: one header, and a payload of which some bits are known.
+/// All frames that a message can send: one header, and a payload of which some bits are known. The
+/// header has the length of the longest ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameShape {
     header: Header,
     value: [u8; dlc::FD_MAX],
     known: [u8; dlc::FD_MAX],
+    /// The length of the shortest frames, in bytes.
+    least_len: usize,
 }
 
 /// The reason why a frame has no shape: no bus in this project carries it.
@@ -73,7 +76,34 @@ impl FrameShape {
             header,
             value,
             known,
+            least_len: len,
         })
+    }
+
+    /// Returns the same frames and shorter ones, down to this length.
+    #[must_use]
+    pub fn or_shorter(self, len: usize) -> Self {
+        Self {
+            least_len: self.least_len.min(len),
+            ..self
+        }
+    }
+
+    /// Returns the length of the shortest frames, in bytes.
+    #[must_use]
+    pub const fn least_len(&self) -> usize {
+        self.least_len
+    }
+
+    /// Returns the shape of the shortest frames, of which no payload is known; `None` if all have
+    /// one length.
+    #[must_use]
+    pub fn shortest(&self) -> Option<Self> {
+        if self.least_len >= self.header.data_len() {
+            return None;
+        }
+        let header = Header::new(self.header.kind(), self.header.id(), self.least_len).ok()?;
+        Self::any(header.with_flags(self.header.flags())).ok()
     }
 
     /// Returns everything but the payload.

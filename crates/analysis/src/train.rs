@@ -15,7 +15,8 @@
 //! > the longest of them here + ρ · (t + Δ).
 //!
 //! Where this is less than what their periods allow, it counts. A frame that several routes pass on
-//! to the same bus counts with all its copies. Of this time, the frame itself takes at least its
+//! to the same bus counts with all its copies, and with all its parts
+//! ([`HopFrames::Split`](crate::HopFrames)). Of this time, the frame itself takes at least its
 //! shortest length, if it is one of them and not f; if it is f, then the first term includes it,
 //! and the same may be subtracted.
 //!

@@ -60,6 +60,11 @@ pub enum SettingsError {
     },
     /// The mode of the Data ID is not one of profile 11.
     P11Mode,
+    /// A profile of which no independent example is known, so that its bytes cannot be verified.
+    NoExample {
+        /// The name of the profile.
+        profile: &'static str,
+    },
     /// A profile with this name is not known.
     ProfileName,
     /// A make with this name is not known.
@@ -125,6 +130,11 @@ impl fmt::Display for SettingsError {
                 f,
                 "profile 11 takes both bytes of the Data ID, or twelve bits of it (nibble); other \
                  modes are those of profile 01"
+            ),
+            Self::NoExample { profile } => write!(
+                f,
+                "profile {profile} is not supported: no independent example of its bytes is known, with which they \
+                 could be verified"
             ),
             Self::ProfileName => {
                 write!(f, "unknown profile: possible are")?;

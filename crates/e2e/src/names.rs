@@ -70,7 +70,8 @@ impl ProfileName {
     /// `P01 nibble`, `1C`. Capitals, blanks, `_`, `-` and leading zeros make no difference.
     ///
     /// # Errors
-    /// [`SettingsError::ProfileName`], which lists the names.
+    /// [`SettingsError::ProfileName`], which lists the names; [`SettingsError::NoExample`] and
+    /// [`SettingsError::P11Mode`] for profiles and modes that are known and not supported.
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
         let unknown = SettingsError::ProfileName;
         // The longest name has twenty letters: "e2eprofile01alternating" without the first three.
@@ -110,6 +111,9 @@ impl ProfileName {
             ("7", "") => Ok(Self::P07),
             ("8", "") => Ok(Self::P08),
             ("22", "") => Ok(Self::P22),
+            ("44", "") => Err(SettingsError::NoExample { profile: "P44" }),
+            ("8", "m") => Err(SettingsError::NoExample { profile: "P08m" }),
+            ("44", "m") => Err(SettingsError::NoExample { profile: "P44m" }),
             _ => Err(unknown),
         }
     }

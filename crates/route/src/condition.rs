@@ -40,6 +40,23 @@ impl SignalCondition {
         let mut alternatives = self.alternatives.iter();
         alternatives.all(|tests| other.alternatives.iter().all(|others| apart(tests, others)))
     }
+
+    /// Returns whether each payload that meets this condition meets the other one, too; `false`
+    /// where that is not obvious.
+    #[must_use]
+    pub fn implies(&self, other: &Self) -> bool {
+        let within = |tests: &Vec<FieldTest>, others: &Vec<FieldTest>| {
+            let mut others = others.iter();
+            others.all(|other| tests.iter().any(|test| test.implies(other)))
+        };
+        let mut alternatives = self.alternatives.iter();
+        alternatives.all(|tests| {
+            other
+                .alternatives
+                .iter()
+                .any(|others| within(tests, others))
+        })
+    }
 }
 
 /// A compiled [`SignalCondition`]: the tests of all alternatives in one list.

@@ -93,6 +93,7 @@ impl MessageDefinition {
             send_type: None,
             signal_event: None,
             j1939: false,
+            whole: None,
             e2e: None,
             comment: String::new(),
             signals: Vec::new(),

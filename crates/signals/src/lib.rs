@@ -96,7 +96,8 @@ pub use field::{ByteOrder, FieldError, FieldLayout, SignalField};
 pub use index::{IndexedDatabase, MessageIndex};
 pub use j1939::{LARGEST_GROUP, group_id_mask, is_broadcast_group, parameter_group};
 pub use message::{
-    DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition,
+    DatabaseWarning, FdMessage, ImpossibleMessage, MessageDatabase, MessageDefinition, WholePdu,
+    WholePduKind,
 };
 pub use read::{DatabaseFormat, MAX_FILE, ReadError, read, read_messages};
 pub use rescale::{AssignError, SignalCopy};

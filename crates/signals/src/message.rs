@@ -70,6 +70,8 @@ pub struct MessageDefinition {
     pub signal_event: Option<(String, String)>,
     /// Whether it is a parameter group of J1939.
     pub j1939: bool,
+    /// The secured or container PDU in it, if there is one.
+    pub whole: Option<WholePdu>,
     /// The end-to-end protection that the database states, if it does.
     pub e2e: Option<E2eAttributes>,
     /// The comment of the database; can be empty.
@@ -85,6 +87,24 @@ pub struct ImpossibleMessage {
     pub name: String,
     /// The mistake and its place.
     pub error: DatabaseError,
+}
+
+/// A PDU of AUTOSAR that receivers understand only as it was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WholePdu {
+    /// Its kind.
+    pub kind: WholePduKind,
+    /// The line of its definition, from 1.
+    pub line: usize,
+}
+
+/// The kinds of PDUs that receivers understand only as they were sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WholePduKind {
+    /// A payload with a freshness value and an authenticator (`SECURED-I-PDU`).
+    Secured,
+    /// Several PDUs in an order that differs from frame to frame (`CONTAINER-I-PDU`).
+    Container,
 }
 
 /// The FD properties of a message.

@@ -33,6 +33,9 @@ impl FrameBits {
     /// Returns the length of the shortest frame: without a stuff bit, unless all of the payload is
     /// known.
     pub(crate) fn least(shape: &FrameShape) -> Self {
+        if let Some(shortest) = shape.shortest() {
+            return Self::least(&shortest);
+        }
         if shape.is_exact()
             && let Ok(frame) = shape.filled(&[0; dlc::FD_MAX])
             && let Some(bits) = Self::from_frame(&frame)

@@ -225,7 +225,7 @@ impl WitnessSearch<'_> {
                     all.push((source, place.message));
                 }
                 let onward = &self.world.onward[place.bus][place.message];
-                open.extend(onward.iter().map(|(to, _)| *to));
+                open.extend(onward.iter().map(|hop| hop.to));
             }
         }
         all

@@ -3,8 +3,8 @@
 use crate::model::BusSpec;
 use crate::offset::behind;
 use crate::simulated::{ReplayError, simulated};
-use crate::{Arrival, MessagePlace, Network};
-use alloc::collections::BinaryHeap;
+use crate::{Arrival, GatewayHop, MessagePlace, Network};
+use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec;
 use alloc::vec::Vec;
 use bus::{Bus, NodeEvent};
@@ -83,16 +83,15 @@ pub(super) struct PlayNetwork<'n> {
     pub(super) sources: Vec<MessagePlace>,
     /// For each bus and message, its longest frame.
     pub(super) frames: Vec<Vec<Frame>>,
-    /// For each bus and message, the places to which it is passed on, and the delay of each.
-    pub(super) onward: Vec<Vec<Vec<(MessagePlace, Nanos)>>>,
+    /// For each bus and message, the hops by which it is passed on.
+    pub(super) onward: Vec<Vec<Vec<GatewayHop>>>,
 }
 
 impl<'n> PlayNetwork<'n> {
     /// Creates a world with these frames, for each bus and message.
     pub(super) fn new(network: &'n Network, frames: Vec<Vec<Frame>>) -> Self {
         let each = |bus: &BusSpec| vec![Vec::new(); bus.messages.len()];
-        let mut onward: Vec<Vec<Vec<(MessagePlace, Nanos)>>> =
-            network.buses.iter().map(each).collect();
+        let mut onward: Vec<Vec<Vec<GatewayHop>>> = network.buses.iter().map(each).collect();
         let mut sources = Vec::new();
         for (bus, spec) in network.buses.iter().enumerate() {
             let all = (0..spec.messages.len()).map(|message| MessagePlace { bus, message });
@@ -101,7 +100,7 @@ impl<'n> PlayNetwork<'n> {
         for hop in &network.hops {
             let from = onward.get_mut(hop.from.bus);
             if let Some(list) = from.and_then(|bus| bus.get_mut(hop.from.message)) {
-                list.push((hop.to, hop.delay));
+                list.push(*hop);
             }
         }
         Self {
@@ -147,6 +146,8 @@ impl<'n> PlayNetwork<'n> {
         }
         let mut sent: Vec<ReadyFrame> = Vec::new();
         let mut ended = Vec::new();
+        // For each place of a hop's end and each frame of a source, the frames that came.
+        let mut came: BTreeMap<(usize, usize, usize, u64), u64> = BTreeMap::new();
         loop {
             let next = buses.iter().filter_map(Bus::next).min();
             let ready = queue.peek().map(|Reverse(ready)| ready.at);
@@ -174,13 +175,17 @@ impl<'n> PlayNetwork<'n> {
                     bus: frame.bus,
                     message: frame.message,
                 };
-                for (to, delay) in &self.onward[place.bus][place.message] {
-                    queue.push(Reverse(ReadyFrame {
-                        at: end + delay,
-                        bus: to.bus,
-                        message: to.message,
-                        ..frame
-                    }));
+                for hop in &self.onward[place.bus][place.message] {
+                    let MessagePlace { bus, message } = hop.to;
+                    let came = came.entry((bus, message, frame.source, frame.number));
+                    for _ in 0..hop.frames.after(came.or_default()) {
+                        queue.push(Reverse(ReadyFrame {
+                            at: end + hop.delay,
+                            bus,
+                            message,
+                            ..frame
+                        }));
+                    }
                 }
                 if frame.source != victim {
                     continue;

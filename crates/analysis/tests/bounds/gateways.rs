@@ -3,8 +3,8 @@
 use crate::common;
 
 use analysis::{
-    Arrival, FrameShape, GatewayHop, LengthSearch, Message, MessagePlace, Network, NetworkError,
-    NoBound, NodeSpec, SendOrder, search,
+    Arrival, FrameShape, GatewayHop, HopFrames, LengthSearch, Message, MessagePlace, Network,
+    NetworkError, NoBound, NodeSpec, SendOrder, search,
 };
 use bus::{Bus, NodeEvent, NodeId};
 use common::{Kind, Phases, Random, for_each, releases, set, simulated};
@@ -107,6 +107,7 @@ pub(super) fn forward(
         to,
         delay,
         unchanged: false,
+        frames: HopFrames::Same,
         passage: None,
     });
 }
@@ -121,6 +122,8 @@ pub(super) struct World<'n> {
     tags: Vec<(MessagePlace, Nanos)>,
     /// Frames in gateways, in their order, with the time at which they are passed on.
     passing: Vec<(Nanos, MessagePlace, Nanos)>,
+    /// For the end of each hop that joins parts, and each event, the parts that have come.
+    parts: HashMap<(usize, usize, Nanos), u8>,
     random: Random,
 }
 
@@ -132,6 +135,7 @@ impl<'n> World<'n> {
             nodes: Vec::new(),
             tags: Vec::new(),
             passing: Vec::new(),
+            parts: HashMap::new(),
             random: Random(seed),
         };
         for spec in &network.buses {
@@ -184,7 +188,19 @@ impl<'n> World<'n> {
                         .iter()
                         .filter(|(_, to, _)| to.bus == hop.to.bus);
                     let at = last.map(|(at, ..)| *at).max().unwrap_or(0).max(at);
-                    self.passing.push((at, hop.to, event));
+                    let made = match hop.frames {
+                        HopFrames::Same => 1,
+                        HopFrames::Split(parts) => parts.get().into(),
+                        HopFrames::Joined(parts) => {
+                            let key = (hop.to.bus, hop.to.message, event);
+                            let came = self.parts.entry(key).or_default();
+                            *came += 1;
+                            usize::from(*came == parts.get())
+                        }
+                    };
+                    for _ in 0..made {
+                        self.passing.push((at, hop.to, event));
+                    }
                 }
             }
             self.passing.sort_by_key(|(at, ..)| *at);
@@ -223,7 +239,7 @@ pub(super) fn own_releases(
 
 /// Bounds of messages that were passed on, divided by the worst observed response, or by the one
 /// found by a search of this number of plays; and the number of frames.
-fn hold(network: &Network, seed: u64, plays: u32) -> (Vec<f64>, usize) {
+pub(super) fn hold(network: &Network, seed: u64, plays: u32) -> (Vec<f64>, usize) {
     let found = network.assess(&mut LengthSearch::new()).unwrap();
     assert_eq!(found.circle, [], "network {seed}");
     let mut worst: HashMap<(usize, usize), Nanos> = HashMap::new();
@@ -354,6 +370,7 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
             to: place(1, 0),
             delay: 0,
             unchanged: false,
+            frames: HopFrames::Same,
             passage: None,
         }],
     };
@@ -395,6 +412,7 @@ fn hops_must_lead_somewhere_and_not_around() {
         to: hop.from,
         delay: 0,
         unchanged: false,
+        frames: HopFrames::Same,
         passage: None,
     };
     let around = network.assess(lengths).err();
@@ -471,6 +489,7 @@ fn frames_of_one_bus_come_one_after_the_other() {
                     to,
                     delay,
                     unchanged,
+                    frames: HopFrames::Same,
                     passage: None,
                 })
                 .collect(),

@@ -12,6 +12,7 @@ mod common;
 mod errors;
 mod gateways;
 mod offsets;
+mod parts;
 mod priority;
 mod published;
 mod queues;

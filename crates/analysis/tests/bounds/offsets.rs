@@ -3,9 +3,9 @@
 use crate::common;
 
 use analysis::{
-    Arrival, BusSpec, CompiledBus, FrameRelease, FrameShape, GatewayHop, LengthRule, LengthSearch,
-    Message, MessagePlace, Network, NodeSpec, ReleaseOutcome, SendOrder, critical_instant, replay,
-    search,
+    Arrival, BusSpec, CompiledBus, FrameRelease, FrameShape, GatewayHop, HopFrames, LengthRule,
+    LengthSearch, Message, MessagePlace, Network, NodeSpec, ReleaseOutcome, SendOrder,
+    critical_instant, replay, search,
 };
 use common::offsets::{
     Clocks, Flaw, bound, keep_to_offsets, released, releases, with_offsets, without,
@@ -286,6 +286,7 @@ fn what_a_gateway_passes_on_has_no_offset() {
             to: goal,
             delay: 10_000,
             unchanged: false,
+            frames: HopFrames::Same,
             passage: None,
         }],
     };

@@ -3,8 +3,8 @@
 use crate::common;
 
 use analysis::{
-    Arrival, BufferRefill, BusSpec, CompiledBus, FrameShape, GatewayHop, LengthRule, LengthSearch,
-    Message, MessagePlace, Network, NodeSpec, QueueService, SendOrder,
+    Arrival, BufferRefill, BusSpec, CompiledBus, FrameShape, GatewayHop, HopFrames, LengthRule,
+    LengthSearch, Message, MessagePlace, Network, NodeSpec, QueueService, SendOrder,
 };
 use common::refilled::play;
 use common::{Kind, Phases, assess, outcomes, releases, set};
@@ -192,6 +192,7 @@ fn two_buses(
             },
             delay: 50_000,
             unchanged: true,
+            frames: HopFrames::Same,
             passage: None,
         });
         second.messages.push(Message {
@@ -322,6 +323,7 @@ fn a_full_bus_has_no_bound_but_the_first_frames_of_a_flood_have() {
         to: MessagePlace { bus: 1, message: 0 },
         delay,
         unchanged: true,
+        frames: HopFrames::Same,
         passage: None,
     };
     let network = Network {
@@ -362,6 +364,7 @@ fn pauses_of_frames_that_come_one_after_the_other_add_up() {
         to: place(1, message),
         delay: 30_000,
         unchanged: true,
+        frames: HopFrames::Same,
         passage: None,
     };
     let network = Network {

@@ -323,3 +323,29 @@ fn a_log_proves_no_timeout() {
     assert!(out.contains("Left out: timeouts of receivers"), "{out}");
     assert!(!out.contains("Timeouts of receivers"), "{out}");
 }
+
+/// The timeout of an end-to-end protection is one of all receivers of the message, unless they have
+/// a shorter one.
+#[test]
+fn the_timeout_of_a_protection_counts() {
+    let from = "BA_DEF_REL_ BU_SG_REL_";
+    let of = |time: u32| {
+        format!(
+            "BA_DEF_ BO_ \"E2ETimeout\" INT 0 65535;\nBA_ \"E2ETimeout\" BO_ 416 {time};\n{from}"
+        )
+    };
+    let (status, out, err) = bound(&[("timeouts-body.dbc", from, &of(22))], &THROUGH);
+    assert_eq!(status, 3, "{out}\n{err}");
+    let both = "2 of 5 timeouts can expire in normal operation, or have no bound: 1A0 EngineData at Cluster, 1A0 \
+                EngineData at Wiper";
+    assert!(err.contains(both), "{err}");
+    assert!(
+        out.contains("(timeouts-body.dbc, line 15, E2ETimeout)"),
+        "{out}"
+    );
+    // Zero is none.
+    for time in [0, 50] {
+        let (_, _, err) = bound(&[("timeouts-body.dbc", from, &of(time))], &THROUGH);
+        assert!(err.contains("1 of 5 timeouts"), "{err}");
+    }
+}

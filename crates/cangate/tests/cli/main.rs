@@ -7,6 +7,7 @@ mod bound_dbc;
 mod bound_gateway;
 mod bound_made;
 mod bound_page;
+mod bound_split;
 mod bound_timeouts;
 mod bound_tunnels;
 mod capture;

@@ -140,12 +140,28 @@ fn profiles_have_many_spellings() {
         assert_eq!(ProfileName::parse(&profile.to_string()), Ok(profile));
     }
     assert_eq!(ProfileName::parse("P11 low"), Err(SettingsError::P11Mode));
+    // Known to AUTOSAR, but with no example to verify them.
+    for (text, profile) in [
+        ("P44", "P44"),
+        ("P044", "P44"),
+        ("PROFILE_44", "P44"),
+        ("P08m", "P08m"),
+        ("P44m", "P44m"),
+    ] {
+        let error = SettingsError::NoExample { profile };
+        assert_eq!(ProfileName::parse(text), Err(error), "{text}");
+        assert!(
+            error
+                .to_string()
+                .starts_with(&format!("profile {profile} is not supported"))
+        );
+    }
     for text in [
         "",
         "P",
         "P3",
         "P02a",
-        "P044",
+        "P045",
         "profile",
         "P01 hexadecimal and more letters",
         "\u{e9}",

@@ -426,7 +426,9 @@ pub(super) fn timeout_words(databases: &[Option<Arc<NamedDatabase>>]) -> String 
     let messages = messages.flat_map(|database| &database.messages.messages);
     let has_timeout = |message: &MessageDefinition| {
         let mut signals = message.signals.iter();
+        let e2e = message.e2e.as_ref();
         signals.any(|signal| !signal.timeouts.is_empty())
+            || e2e.is_some_and(|e2e| e2e.timeout.is_some())
     };
     match messages.filter(|message| has_timeout(message)).count() {
         0 => String::new(),

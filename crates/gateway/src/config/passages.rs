@@ -1,6 +1,7 @@
 //! Kinds of frame that a route takes and its ports do not support.
 
 use super::GatewayConfig;
+use super::carried::single;
 use config::{Diagnostic, Diagnostics};
 use frame::Kind;
 use port::{FramePassage, PeerLimits};
@@ -43,7 +44,10 @@ fn cure(kind: Kind) -> &'static str {
 pub(super) fn warn(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diagnostics) {
     for (route, span) in config.routes.routes.iter().zip(spans) {
         let refused = kinds(route).find_map(|kind| {
-            let comes = |from: &&PortId| config.passes(**from, kind) == FramePassage::Yes;
+            let comes = |from: &&PortId| {
+                let passes = config.passes(**from, kind) == FramePassage::Yes;
+                passes && !(kind == Kind::Fd && takes_parts_only(config, route, **from))
+            };
             let from = route.from.iter().find(comes)?;
             let leaves =
                 |to: &&PortId| *to != from && config.passes(**to, kind) == FramePassage::No;
@@ -87,6 +91,17 @@ pub(super) fn warn(config: &GatewayConfig, spans: &[Range<usize>], found: &mut D
             found.push(Diagnostic::warning(span.clone(), message).hint(hint));
         }
     }
+}
+
+/// Returns whether a route takes only parts of FD frames from a port that splits these: classic
+/// frames.
+fn takes_parts_only(config: &GatewayConfig, route: &Route, from: PortId) -> bool {
+    let port = config.ports.get(usize::from(from.0));
+    let pairs = port.map_or_else(Vec::new, |port| port.settings.split_ids());
+    let is_of_parts =
+        |filter| single(filter).is_some_and(|id| pairs.iter().any(|pair| pair.parts == id));
+    let ids = &route.matching.ids;
+    !ids.is_empty() && ids.iter().all(is_of_parts)
 }
 
 /// Warns of what a route takes or keeps, and the protocol of a port's other side cannot express.

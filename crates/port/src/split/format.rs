@@ -57,6 +57,17 @@ pub(super) const fn bytes_of(number: usize, len: usize) -> (usize, usize) {
     (first, if end < len { end } else { len })
 }
 
+/// Returns the length of each part of an FD frame with this length. A length that is none of FD's
+/// counts as the next one.
+pub fn part_lens(len: usize) -> impl Iterator<Item = usize> {
+    let len = dlc::fd_padded(len);
+    (0..part_count(len)).map(move |number| {
+        let (first, end) = bytes_of(number, len);
+        let numbers = if number == 0 { 2 } else { 1 };
+        numbers + end - first
+    })
+}
+
 impl<'a> FramePart<'a> {
     /// Returns the part that a classic frame is; `None` if it is not one.
     pub(super) fn read(data: &'a [u8]) -> Option<Self> {

@@ -15,4 +15,5 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use format::part_lens;
 pub use settings::{SplitPorts, SplitSettings};

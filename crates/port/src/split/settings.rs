@@ -2,7 +2,7 @@
 
 use super::halves;
 use crate::kind::{FramePassage, PortSettings, SplitIds, port_kind};
-use crate::{Halves, PortError, PortOpener};
+use crate::{Halves, PortError, PortOpener, SimulatedPlace, StandIn};
 use config::read::{self, by, later};
 use config::{Diagnostic, Diagnostics, SpannedValue, TomlTable, TomlValue, ValueShape};
 use frame::{CanId, Kind, Nanos};
@@ -146,6 +146,10 @@ impl PortSettings for SplitSettings {
     fn made_ids(&self) -> Option<Vec<CanId>> {
         let pairs = self.pairs.iter();
         Some(pairs.flat_map(|pair| [pair.whole, pair.parts]).collect())
+    }
+
+    fn stand_in(&self, _: SimulatedPlace<'_>) -> StandIn {
+        StandIn::Itself
     }
 
     fn split_ids(&self) -> Vec<SplitIds> {

@@ -81,6 +81,15 @@ fn parts_have_the_documented_layout() {
 }
 
 #[test]
+fn the_lengths_of_parts_are_known_before() {
+    for len in 0..=64 {
+        let made = parts(&whole(0x300, &vec![0xA5; len], 0), 0);
+        let lens: Vec<usize> = made.iter().map(|part| part.data().len()).collect();
+        assert_eq!(super::part_lens(len).collect::<Vec<_>>(), lens, "{len}");
+    }
+}
+
+#[test]
 fn a_missing_part_drops_the_whole_frame() {
     let payload: Vec<u8> = (0..24).collect();
     for missing in 0..4 {

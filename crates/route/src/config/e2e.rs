@@ -9,7 +9,7 @@ use ::config::{
 };
 use ::e2e::{
     MakeName, MessageReceiver, PayloadField, ProfileName, Protection, ProtectionSettings,
-    SumCommon, SumCounter,
+    SettingsError, SumCommon, SumCounter,
 };
 use alloc::{borrow::ToOwned, format, string::String, vec, vec::Vec};
 use core::cell::Cell;
@@ -285,18 +285,30 @@ fn of_profile(
     table: &TomlTable<'_>,
     found: &mut Diagnostics,
 ) -> Option<ProtectionSettings> {
-    let known = ProfileName::parse(&profile.value);
-    let Ok(known) = known else {
-        let message = format!("`{}` is neither a profile nor a make", profile.value);
-        let names: Vec<String> = ProfileName::ALL
-            .iter()
-            .map(|name| format!("{name}"))
-            .collect();
-        let makes = MakeName::ALL.iter().map(|make| make.name());
-        let all = names.iter().map(String::as_str).chain(makes);
-        let hint = did_you_mean(&profile.value, all.collect::<Vec<_>>());
-        found.push(Diagnostic::error(profile.span.clone(), message).hint(hint));
-        return None;
+    let known = match ProfileName::parse(&profile.value) {
+        Ok(known) => known,
+        Err(error) => {
+            if error != SettingsError::ProfileName {
+                let message = format!("`{}`: {error}", profile.value);
+                let diagnostic = Diagnostic::error(profile.span.clone(), message);
+                let hint = "leave `verify` and `protect` out: the frames then pass as they are";
+                found.push(match error {
+                    SettingsError::NoExample { .. } => diagnostic.hint(hint),
+                    _ => diagnostic,
+                });
+                return None;
+            }
+            let message = format!("`{}` is neither a profile nor a make", profile.value);
+            let names: Vec<String> = ProfileName::ALL
+                .iter()
+                .map(|name| format!("{name}"))
+                .collect();
+            let makes = MakeName::ALL.iter().map(|make| make.name());
+            let all = names.iter().map(String::as_str).chain(makes);
+            let hint = did_you_mean(&profile.value, all.collect::<Vec<_>>());
+            found.push(Diagnostic::error(profile.span.clone(), message).hint(hint));
+            return None;
+        }
     };
     let has_list = matches!(known, ProfileName::P02 | ProfileName::P22);
     let (needed, other, example) = if has_list {

@@ -10,11 +10,10 @@ pub(super) fn implies(narrow: &FrameMatch, wide: &FrameMatch) -> bool {
         (None, Some(_)) => false,
         (Some((first, last)), Some((low, high))) => low <= first && last <= high,
     };
-    // Conditions on signals are compared as a whole only; their texts do not matter.
     let when = match (&narrow.when, &wide.when) {
         (_, None) => true,
         (None, Some(_)) => false,
-        (Some(narrow), Some(wide)) => narrow.alternatives == wide.alternatives,
+        (Some(narrow), Some(wide)) => narrow.implies(wide),
     };
     len && when
         && wide

@@ -229,6 +229,10 @@ fn mistakes_are_named() {
             "`P03` is neither a profile nor a make",
         ),
         (
+            "[e2e.X]\nprofile = 'P44'\n",
+            "`P44`: profile P44 is not supported: no independent example of its bytes is known",
+        ),
+        (
             "[e2e.X]\nprofile = 'P01'\n",
             "protection `X` needs `data_id`",
         ),

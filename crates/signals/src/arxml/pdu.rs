@@ -4,7 +4,7 @@ use super::ArxmlReader;
 use super::paths::{integer, short_name, text_at, walk};
 use crate::define_signal::identifier;
 use crate::field::{ByteOrder, FieldLayout, SignalField};
-use crate::message::MessageDefinition;
+use crate::message::{MessageDefinition, WholePdu, WholePduKind};
 use crate::shown::shown;
 use crate::signal::SignalDefinition;
 use crate::xml::children;
@@ -87,6 +87,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
         };
         match pdu.tag_name().name() {
             "CONTAINER-I-PDU" => {
+                self.note_whole(pdu, WholePduKind::Container, message);
                 let problem = format!(
                     "message {}: the PDUs in the container {} have no fixed place; their signals are left out",
                     shown(&message.name),
@@ -96,6 +97,7 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 self.note_contained(pdu, place.message);
             }
             "SECURED-I-PDU" => {
+                self.note_whole(pdu, WholePduKind::Secured, message);
                 let payload = self.paths.follow(pdu, "PAYLOAD-REF");
                 let payload = payload.and_then(|payload| match payload {
                     Some(payload) => self.paths.follow(payload, "I-PDU-REF"),
@@ -119,6 +121,18 @@ impl<'a, 'input> ArxmlReader<'a, 'input> {
                 self.read_signals(pdu, place.byte, message);
             }
         }
+    }
+
+    /// Notes a PDU that receivers understand only as it was sent. The first one of a message
+    /// counts.
+    fn note_whole(
+        &self,
+        pdu: Node<'a, 'input>,
+        kind: WholePduKind,
+        message: &mut MessageDefinition,
+    ) {
+        let line = self.lines.of(pdu);
+        message.whole.get_or_insert(WholePdu { kind, line });
     }
 
     /// Notes that a message contains a PDU. Returns whether the file has room for it.

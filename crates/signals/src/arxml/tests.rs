@@ -2,7 +2,10 @@ mod limits;
 
 use super::paths::number;
 use super::read;
-use crate::{Decimal, MessageDefinition, RawValue, SignalDefinition, SignalKind, SignalPresence};
+use crate::{
+    Decimal, MessageDefinition, RawValue, SignalDefinition, SignalKind, SignalPresence,
+    WholePduKind,
+};
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
@@ -102,6 +105,16 @@ fn a_file_is_read() {
         ]
     );
     assert!(fast.fd.is_some_and(|fd| fd.is_stated));
+    let pdu = secured.whole.unwrap();
+    assert_eq!(pdu.kind, WholePduKind::Secured);
+    assert_eq!(
+        FILE.lines().nth(pdu.line - 1).unwrap().trim(),
+        "<SECURED-I-PDU>"
+    );
+    assert_eq!(
+        [engine, selected, fast].map(|message| message.whole),
+        [None; 3]
+    );
     let places: Vec<(&str, u16, u8)> = secured
         .signals
         .iter()

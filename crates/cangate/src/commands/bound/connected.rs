@@ -2,11 +2,13 @@
 
 use super::passing::HopCondition;
 use super::sources::{MadeInput, SourceTimeout};
+use super::splits::{SplitLoad, SplitWhole};
 use super::tunnels::TunnelEnds;
 use analysis::set::ReceiverTimeout;
-use analysis::{MessagePlace, Network};
+use analysis::{GatewayHop, HopFrames, MessagePlace, Network};
 use frame::Nanos;
 use route::config::NamedDatabase;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A set with all messages that a gateway sends on.
@@ -33,6 +35,10 @@ pub(super) struct ConnectedSet {
     pub(super) inputs: Vec<MadeInput>,
     /// The made messages, on the buses to which routes lead them.
     pub(super) made: Vec<MadePlace>,
+    /// The FD frames of the messages that are the parts of one, by bus and message.
+    pub(super) wholes: BTreeMap<(usize, usize), SplitWhole>,
+    /// The frames in the queues of ports that split and join.
+    pub(super) splits: Vec<SplitLoad>,
     /// Whether the messages were followed through a gateway.
     pub(super) has_gateway: bool,
     /// For each tunnel and its ports, the properties of the two ends that no bound has.
@@ -54,6 +60,12 @@ impl ConnectedSet {
             .tunnels
             .iter()
             .any(|tunnel| !tunnel.flows.is_empty())
+    }
+
+    /// Returns whether gateways split or join frames.
+    pub(super) fn has_parts(&self) -> bool {
+        let made = |hop: &GatewayHop| hop.frames != HopFrames::Same;
+        self.network.hops.iter().any(made) || !self.wholes.is_empty()
     }
 
     /// Leaves the timeouts of the gateway file out: the periods of a log are estimates, and prove

@@ -1,8 +1,9 @@
 //! The copies of a frame that the routes of a gateway file can send.
 
 use super::passing::{HopCondition, condition, keep_all};
+use super::splits::SplitWhole;
 use analysis::tunnel::TunnelPassage;
-use analysis::{FrameShape, Message, MessagePlace};
+use analysis::{FrameShape, HopFrames, Message, MessagePlace};
 use console::Failure;
 use frame::{FrameRef, Nanos};
 use route::{
@@ -11,6 +12,7 @@ use route::{
 };
 
 /// The way of a message to a gateway's port.
+#[derive(Clone)]
 pub(super) struct SentWay<'w> {
     pub(super) from: MessagePlace,
     pub(super) message: &'w Message,
@@ -19,9 +21,14 @@ pub(super) struct SentWay<'w> {
     /// The longest time of the gateway that has the port.
     pub(super) delay: Nanos,
     pub(super) passage: Option<TunnelPassage>,
+    /// The number of frames that a port of the gateway makes of those of the message.
+    pub(super) frames: HopFrames,
+    /// The FD frame of which these are the parts.
+    pub(super) whole: Option<SplitWhole>,
 }
 
 /// A copy that a route sends.
+#[derive(Clone)]
 pub(super) struct SentCopy {
     pub(super) route: RouteId,
     pub(super) to: PortId,
@@ -79,6 +86,27 @@ impl<'r> RoutingTables<'r> {
         shape: &FrameShape,
         from: PortId,
     ) -> Result<Vec<SentCopy>, Failure> {
+        let mut all = self.follow_longest(shape, from)?;
+        let Some(shortest) = shape.shortest() else {
+            return Ok(all);
+        };
+        let mut of_short = self.follow_longest(&shortest, from)?;
+        for copy in &mut all {
+            let same = of_short.iter().position(|short| short.is_like(copy));
+            match same.map(|place| of_short.swap_remove(place).shape) {
+                Some(short) => copy.shape = with_lengths(copy.shape, short),
+                None => copy.takes_some_lengths(),
+            }
+        }
+        for mut copy in of_short {
+            copy.takes_some_lengths();
+            all.push(copy);
+        }
+        Ok(all)
+    }
+
+    /// Returns the copies that the longest frames of this shape can cause.
+    fn follow_longest(&self, shape: &FrameShape, from: PortId) -> Result<Vec<SentCopy>, Failure> {
         let frame = shape.example().map_err(Failure::run)?;
         let table = if shape.is_exact() {
             &self.exact
@@ -100,6 +128,41 @@ impl<'r> RoutingTables<'r> {
         table.decide(&mut memory, arrival, frame.view(), &mut copies);
         Ok(copies.all)
     }
+}
+
+impl SentCopy {
+    /// Returns whether these are frames of the same route and kind, with one ID.
+    fn is_like(&self, other: &Self) -> bool {
+        let key = |copy: &Self| {
+            let header = copy.shape.header();
+            (copy.route, copy.to, header.id(), header.kind())
+        };
+        key(self) == key(other)
+    }
+
+    /// Returns this copy of the frames of `before`, a copy at another port.
+    pub(super) fn after(self, before: &Self) -> Self {
+        Self {
+            unchanged: before.unchanged && self.unchanged,
+            condition: before.condition.and(self.condition),
+            ..self
+        }
+    }
+
+    /// Notes that the route passes on frames of some lengths only.
+    fn takes_some_lengths(&mut self) {
+        let drops = &mut self.condition.drops;
+        *drops = drops.or(Some("takes only frames of some lengths"));
+    }
+}
+
+/// Returns the shape of the frames of both.
+fn with_lengths(one: FrameShape, other: FrameShape) -> FrameShape {
+    let (longer, shorter) = match one.header().len() < other.header().len() {
+        true => (other, one),
+        false => (one, other),
+    };
+    longer.or_shorter(shorter.least_len())
 }
 
 struct CopySink<'t> {

@@ -115,6 +115,9 @@ struct MessageReport {
     /// The period; with a list of distances, the mean distance of the densest frames in the long
     /// run.
     period_ns: u64,
+    /// The number of frames that each event releases at once; absent if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<u64>,
     /// The minimum time that 2, 3 ... frames span; absent for a message with a period.
     #[serde(skip_serializing_if = "Option::is_none")]
     distances_ns: Option<Vec<u64>>,
@@ -243,6 +246,7 @@ fn bus(found: &AssessedBus<'_>) -> BusReport {
                 data_phase_bits: found_of_it.bits.data,
                 frame_ns: found_of_it.frame,
                 period_ns: message.arrival.period(),
+                parts: Some(message.arrival.parts().get()).filter(|parts| *parts > 1),
                 distances_ns: message.arrival.distances().map(<[u64]>::to_vec),
                 offset_ns: message.offset,
                 deadline_ns: message.deadline,

@@ -1,7 +1,9 @@
 //! The messages that ports of a gateway make, on the buses to which routes lead them.
 
 use super::connected::{AttachedPort, ConnectedSet, MadePlace};
-use super::copies::RoutingTables;
+use super::copies::{RoutingTables, SentCopy};
+use super::sources::made_label;
+use super::splits::{self, SplitLoad, SplitResult, SplitSource, SplitWhole};
 use analysis::{Arrival, FrameShape, Message, MessagePlace};
 use console::Failure;
 use frame::{Kind, Nanos, wire};
@@ -24,14 +26,13 @@ pub(super) fn add(
             continue;
         };
         for made in &settings.messages {
-            let shape = FrameShape::any(made.header).map_err(Failure::run)?;
-            let label = format!("{}, port {}", made.name, spec.name);
-            for sent in tables.follow(&shape, PortId(number))? {
+            let label = made_label(made, spec);
+            for (sent, whole) in with_parts(all, config, tables, made, PortId(number), delay)? {
                 let to = ports.get(usize::from(sent.to.0)).copied().flatten();
                 let Some(to) = to else { continue };
                 let place = match find(all, to.bus, &sent.shape) {
                     Some(place) => place,
-                    None => match add_one(all, made, to, sent.shape, delay)? {
+                    None => match add_one(all, made, to, (sent.shape, whole), delay)? {
                         Some(place) => place,
                         None => continue,
                     },
@@ -45,6 +46,44 @@ pub(super) fn add(
         }
     }
     Ok(())
+}
+
+/// Returns the copies of the frames that a port makes, and in place of those that go to a port that
+/// splits them, the copies of the parts, each with its FD frame.
+fn with_parts(
+    connected: &mut ConnectedSet,
+    config: &GatewayConfig,
+    tables: &RoutingTables<'_>,
+    message: &ComposedMessage,
+    from: PortId,
+    delay: Nanos,
+) -> Result<Vec<(SentCopy, Option<SplitWhole>)>, Failure> {
+    let shape = FrameShape::any(message.header).map_err(Failure::run)?;
+    let mut all = Vec::new();
+    for sent in tables.follow(&shape, from)? {
+        let port = config.ports.get(usize::from(sent.to.0));
+        let port = port.and_then(|port| Some((port, splits::settings(port)?)));
+        let Some((port, settings)) = port else {
+            all.push((sent, None));
+            continue;
+        };
+        if let SplitResult::Makes(made) = splits::made(settings, &sent.shape, None)? {
+            let parts = tables.follow(&made.shape, sent.to)?;
+            // Without a period, the message is noted as one without a bound.
+            if let Some(period) = least_distance(&message.timing) {
+                let arrival = Arrival::new(period, delay, 0).map_err(Failure::run)?;
+                connected.splits.push(SplitLoad {
+                    port: port.name.clone(),
+                    room: settings.queue,
+                    frames: made.frames,
+                    source: SplitSource::Made(arrival),
+                    delay: delay.saturating_mul(2),
+                });
+            }
+            all.extend(parts.into_iter().map(|part| (part, made.whole)));
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the message of a bus with the same arbitration field.
@@ -72,7 +111,7 @@ fn add_one(
     all: &mut ConnectedSet,
     made: &ComposedMessage,
     to: AttachedPort,
-    shape: FrameShape,
+    (shape, whole): (FrameShape, Option<SplitWhole>),
     delay: Nanos,
 ) -> Result<Option<MessagePlace>, Failure> {
     let Some(period) = least_distance(&made.timing) else {
@@ -88,8 +127,14 @@ fn add_one(
     if shape.header().kind() == Kind::Fd && spec.rate.data().is_none() {
         return Ok(None);
     }
-    // A worker that is late makes one frame late, and not the next one.
-    let arrival = Arrival::new(period, delay, 0).map_err(Failure::run)?;
+    // A worker that is late makes one frame late, and not the next one. It takes the parts of a
+    // frame from a port of its own.
+    let late = match whole {
+        None => delay,
+        Some(_) => delay.saturating_mul(2),
+    };
+    let arrival = Arrival::new(period, late, 0).map_err(Failure::run)?;
+    let arrival = whole.map_or(arrival, |whole| whole.parts_of(arrival));
     spec.messages.push(Message {
         name: made.name.clone(),
         node: to.node,
@@ -101,6 +146,9 @@ fn add_one(
     let message = spec.messages.len() - 1;
     if let Some(periods) = all.longest_periods.get_mut(to.bus) {
         periods.push(made.timing.cycle);
+    }
+    if let Some(whole) = whole {
+        all.wholes.insert((to.bus, message), whole);
     }
     Ok(Some(MessagePlace {
         bus: to.bus,

@@ -1,6 +1,7 @@
 //! `cangate bound --margin`: how much the traffic and the buses may degrade.
 
 use super::connected::ConnectedSet;
+use super::splits::{self, SplitSource};
 use super::{by_bus, can_miss};
 use analysis::{Arrival, BusSpec, LengthSearch};
 use console::Failure;
@@ -126,6 +127,11 @@ fn slower(connected: &ConnectedSet, thousandths: u64) -> Option<ConnectedSet> {
 /// Returns the network with periods, distances and offsets divided by this many thousandths.
 fn faster(connected: &ConnectedSet, factor: u64) -> Result<ConnectedSet, Failure> {
     let mut other = connected.clone();
+    for load in &mut other.splits {
+        if let SplitSource::Made(arrival) = &mut load.source {
+            *arrival = arrival.faster(factor);
+        }
+    }
     for bus in &mut other.network.buses {
         let units: Vec<Option<Nanos>> = (0..bus.nodes.len()).map(|n| unit(bus, n)).collect();
         for message in &mut bus.messages {
@@ -175,10 +181,12 @@ fn gcd(a: Nanos, b: Nanos) -> Nanos {
 fn holds(connected: &ConnectedSet, lengths: &mut LengthSearch) -> Result<bool, Failure> {
     let assessed = connected.network.assess(lengths).map_err(Failure::input)?;
     let all = by_bus(connected, &assessed);
-    Ok(all.iter().all(|found| {
-        let messages = 0..found.spec.messages.len();
-        let nodes = 0..found.spec.nodes.len();
-        !messages.into_iter().any(|i| can_miss(found, i))
-            && !nodes.into_iter().any(|node| found.overflows(node))
-    }))
+    let is_full = !splits::overflowing(&connected.splits, &assessed).is_empty();
+    Ok(!is_full
+        && all.iter().all(|found| {
+            let messages = 0..found.spec.messages.len();
+            let nodes = 0..found.spec.nodes.len();
+            !messages.into_iter().any(|i| can_miss(found, i))
+                && !nodes.into_iter().any(|node| found.overflows(node))
+        }))
 }

@@ -18,6 +18,7 @@ mod page;
 mod passing;
 mod routes;
 mod sources;
+mod splits;
 mod table;
 mod timeouts;
 mod tunnel_report;
@@ -148,6 +149,11 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     if connected.has_tunnels() {
         tunnel_report::refuse_simulation(args)?;
     }
+    if args.check.is_some() && connected.has_parts() {
+        return Err(Failure::input(
+            "--check compares one frame out with one frame in: leave the port of kind \"split\" out of the gateway file",
+        ));
+    }
     if args.from_log.is_some() {
         connected.leave_timeouts_out();
     }
@@ -218,7 +224,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     }
     match checked {
         Some(checked) => checked.verdict(),
-        None => missed(&all)
+        None => missed(&all, &splits::overflowing(&connected.splits, &assessed))
             .and_then(|()| tunnels.verdict())
             .and_then(|()| timeouts.verdict()),
     }
@@ -321,7 +327,9 @@ fn can_miss(found: &AssessedBus<'_>, message: usize) -> bool {
     }
 }
 
-fn missed(all: &[AssessedBus<'_>]) -> Result<(), Failure> {
+/// Returns the failure if a deadline can be missed or a queue can overflow. `full`: ports without a
+/// bus whose queues can.
+fn missed(all: &[AssessedBus<'_>], full: &[String]) -> Result<(), Failure> {
     let late = all.iter().flat_map(|found| {
         let messages = found.spec.messages.iter().enumerate();
         messages
@@ -329,12 +337,12 @@ fn missed(all: &[AssessedBus<'_>]) -> Result<(), Failure> {
             .map(|(_, message)| message.label())
     });
     let late: Vec<String> = late.collect();
-    let full = all.iter().flat_map(|found| {
+    let nodes = all.iter().flat_map(|found| {
         let nodes = found.spec.nodes.iter().enumerate();
         let full = nodes.filter(|(node, _)| found.overflows(*node));
         full.map(|(_, node)| node.name.as_str())
     });
-    let full: Vec<&str> = full.collect();
+    let full: Vec<&str> = nodes.chain(full.iter().map(String::as_str)).collect();
     if !full.is_empty() {
         return Err(Failure::Ended {
             status: MISSED,

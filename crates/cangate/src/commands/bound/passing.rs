@@ -1,5 +1,6 @@
 //! The conditions on which a route passes on every frame of a message.
 
+use frame::Nanos;
 use route::{Action, Route, WrongFrames};
 use signals::{FieldSource, OutOfRange};
 
@@ -10,6 +11,8 @@ pub(super) struct HopCondition {
     pub(super) drops: Option<&'static str>,
     /// The most frames in a row that may be lost before the route: beyond that, it drops more.
     pub(super) losses: Option<u32>,
+    /// All parts of a frame must come within this time, ns: later, it is dropped.
+    pub(super) within: Option<Nanos>,
 }
 
 impl HopCondition {
@@ -17,11 +20,17 @@ impl HopCondition {
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             drops: self.drops.or(other.drops),
-            losses: match (self.losses, other.losses) {
-                (Some(one), Some(other)) => Some(one.min(other)),
-                (one, other) => one.or(other),
-            },
+            losses: least(self.losses, other.losses),
+            within: least(self.within, other.within),
         }
+    }
+}
+
+/// Returns the lower of two limits.
+fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 
@@ -45,6 +54,7 @@ pub(super) fn condition(route: &Route, exact: bool, is_first: bool) -> HopCondit
     HopCondition {
         drops,
         losses: verify.map(|verify| verify.max_delta.saturating_sub(1)),
+        within: None,
     }
 }
 

@@ -4,16 +4,18 @@ use super::connected::{AttachedPort, ConnectedSet, PortCapacity};
 use super::copies::{RoutingTables, SentCopy, SentWay};
 use super::made;
 use super::sources::{made_alone, made_inputs, source_timeouts};
-use super::tunnels::TunnelPlan;
+use super::splits::{self, SplitLoad, SplitResult, SplitSource};
+use super::tunnels::{EnteredTunnel, TunnelPlan};
 use analysis::set::MessageSet;
 use analysis::{
-    BusSpec, FrameShape, GatewayHop, Message, MessagePlace, Network, NodeSpec, SendOrder,
+    BusSpec, FrameShape, GatewayHop, HopFrames, Message, MessagePlace, Network, NodeSpec, SendOrder,
 };
 use console::Failure;
 use frame::{Kind, Nanos, wire};
 use gateway::config::{GatewayConfig, MessageNames};
 use port::PortSpec;
 use port::embedded::BusSettings;
+use port::split::SplitSettings;
 use route::PortId;
 use route::config::NamedDatabase;
 use std::num::NonZeroU8;
@@ -110,37 +112,26 @@ pub(super) fn connect(
                 if attached.as_ref().is_none_or(|attached| !is_here(attached)) {
                     continue;
                 }
+                let whole = all.wholes.get(&(place.bus, place.message)).copied();
                 for sent in gateway.tables.follow(&message.shape, PortId(port))? {
-                    let route = gateway.route(&sent);
-                    let Some(entered) = plan.enter(number, &sent, place, &route)? else {
-                        let way = SentWay {
-                            from: place,
-                            message: &message,
-                            route,
-                            delay,
-                            passage: None,
-                        };
-                        waiting.extend(arrive(&mut all, gateway, &sent, &way)?);
-                        continue;
+                    let way = SentWay {
+                        from: place,
+                        message: &message,
+                        route: gateway.route(&sent),
+                        delay,
+                        passage: None,
+                        frames: HopFrames::Same,
+                        whole,
                     };
-                    let far = &gateways[entered.gateway];
-                    for behind in far.tables.follow(&sent.shape, entered.port)? {
-                        let there = far.route(&behind);
-                        plan.refuse_second(&entered, &behind, &there)?;
-                        let way = SentWay {
-                            from: place,
-                            message: &message,
-                            route: format!("{route}, tunnel {}, route {there}", entered.name),
-                            delay,
-                            passage: Some(entered.passage),
-                        };
-                        let behind = SentCopy {
-                            unchanged: sent.unchanged && behind.unchanged,
-                            condition: sent.condition.and(behind.condition),
-                            ..behind
-                        };
-                        waiting.extend(arrive(&mut all, far, &behind, &way)?);
-                    }
+                    let mut follow = WayFollower {
+                        all: &mut all,
+                        plan: &mut plan,
+                        gateways: &gateways,
+                        delay,
+                        tunnel: None,
+                        reached: &mut waiting,
+                    };
+                    follow.pass_on(number, &sent, &way)?;
                 }
             }
         }
@@ -148,6 +139,132 @@ pub(super) fn connect(
     all.notes.extend(plan.notes(configs));
     (all.network.tunnels, all.tunnel_ports) = plan.finish();
     Ok(all)
+}
+
+/// Follows a copy from a port of a gateway through tunnels and ports that split, to the next buses.
+struct WayFollower<'f, 'c> {
+    all: &'f mut ConnectedSet,
+    plan: &'f mut TunnelPlan<'c>,
+    gateways: &'f [FollowedGateway<'c>],
+    /// The longest time of a gateway.
+    delay: Nanos,
+    /// The tunnel that the copy has passed.
+    tunnel: Option<EnteredTunnel>,
+    /// The messages on the next buses.
+    reached: &'f mut Vec<MessagePlace>,
+}
+
+impl WayFollower<'_, '_> {
+    /// Passes on a copy at the port of a gateway to which it goes.
+    fn pass_on(
+        &mut self,
+        number: usize,
+        sent: &SentCopy,
+        way: &SentWay<'_>,
+    ) -> Result<(), Failure> {
+        let gateways = self.gateways;
+        let Some(gateway) = gateways.get(number) else {
+            return Ok(());
+        };
+        if let Some(spec) = gateway.config.ports.get(usize::from(sent.to.0))
+            && let Some(settings) = splits::settings(spec)
+        {
+            return self.split(number, spec, settings, sent, way);
+        }
+        if let Some(entered) = &self.tunnel {
+            self.plan.refuse_second(entered, sent, &way.route)?;
+        } else if let Some(entered) = self.plan.enter(number, sent, way.from, &way.route)? {
+            if way.frames != HopFrames::Same {
+                return Err(Failure::input(format!(
+                    "{} (route {}): a port of kind \"split\" makes the frames, and tunnel {} carries them without a bus \
+                     between: bounds do not cover this; a tunnel carries FD frames whole",
+                    way.message.label(),
+                    way.route,
+                    entered.name
+                )));
+            }
+            let Some(far) = gateways.get(entered.gateway) else {
+                return Ok(());
+            };
+            let (name, other, port) = (entered.name.clone(), entered.gateway, entered.port);
+            let passage = Some(entered.passage);
+            self.tunnel = Some(entered);
+            for behind in far.tables.follow(&sent.shape, port)? {
+                let there = far.route(&behind);
+                let way = SentWay {
+                    route: format!("{}, tunnel {name}, route {there}", way.route),
+                    passage,
+                    ..way.clone()
+                };
+                self.pass_on(other, &behind.after(sent), &way)?;
+            }
+            self.tunnel = None;
+            return Ok(());
+        }
+        self.reached.extend(arrive(self.all, gateway, sent, way)?);
+        Ok(())
+    }
+
+    /// Passes on the frames that a port makes which splits or joins those of a copy.
+    fn split(
+        &mut self,
+        number: usize,
+        spec: &PortSpec,
+        settings: &SplitSettings,
+        sent: &SentCopy,
+        way: &SentWay<'_>,
+    ) -> Result<(), Failure> {
+        let gateways = self.gateways;
+        let Some(gateway) = gateways.get(number) else {
+            return Ok(());
+        };
+        let (label, route, port) = (way.message.label(), &way.route, &spec.name);
+        let made = match splits::made(settings, &sent.shape, way.whole)? {
+            SplitResult::Makes(_) if way.frames != HopFrames::Same => {
+                return Err(Failure::input(format!(
+                    "{label} (route {route}, port {port}): the frame is split and joined without a bus between; lead \
+                     it there by a route alone"
+                )));
+            }
+            SplitResult::Makes(made) => made,
+            SplitResult::Nothing => return Ok(()),
+            SplitResult::Unknown => {
+                self.all.notes.push(format!(
+                    "the FD frames that port {port} joins from {label} (route {route}): the set does not have the FD \
+                     frame of these parts; add the joined one, as a message of the port that sends it"
+                ));
+                return Ok(());
+            }
+        };
+        let delay = way.delay.saturating_add(self.delay);
+        self.all.splits.push(SplitLoad {
+            port: port.clone(),
+            room: settings.queue,
+            frames: made.frames,
+            source: SplitSource::Received(way.from, way.passage),
+            delay,
+        });
+        let words = match made.frames {
+            HopFrames::Split(parts) => format!("{parts} parts by port {port}"),
+            HopFrames::Joined(_) | HopFrames::Same => format!("joined by port {port}"),
+        };
+        for behind in gateway.tables.follow(&made.shape, sent.to)? {
+            let mut behind = behind.after(sent);
+            behind.unchanged = false;
+            behind.condition.within = made.within;
+            let there = gateway.route(&behind);
+            let way = SentWay {
+                route: format!("{route}, {words}, route {there}"),
+                // The gateway takes the frames from the port as it takes them from a bus.
+                delay,
+                frames: made.frames,
+                whole: made.whole,
+                ..way.clone()
+            };
+            self.pass_on(number, &behind, &way)?;
+        }
+        Ok(())
+    }
 }
 
 /// Gives the messages of a gateway's buses their names, and notes the messages that its ports make.
@@ -170,7 +287,9 @@ fn name_messages(all: &mut ConnectedSet, gateway: &FollowedGateway<'_>) {
         }
     }
     for spec in &gateway.config.ports {
-        let left_out = made_alone(spec, &all.network.buses);
+        let left_out = made_alone(spec, &all.network.buses, |label| {
+            all.made.iter().any(|placed| placed.made == label)
+        });
         all.notes.extend(left_out);
     }
 }
@@ -281,23 +400,30 @@ fn add(
         ));
         return Ok(None);
     }
+    let is_made = way.frames != HopFrames::Same;
     let key = |shape: &FrameShape| wire::arbitration_key(shape.header()) >> 2;
     let new = Message {
         node: to.node,
         shape: sent.shape,
+        arrival: way.frames.of(message.arrival),
         // It reaches the next bus when it has ended on this one, whatever the clock of its node.
         offset: None,
         ..message.clone()
     };
-    if let Some(same) = bus
-        .messages
-        .iter()
-        .find(|m| key(&m.shape) == key(&new.shape))
-    {
+    let mut known = bus.messages.iter().enumerate();
+    if let Some((message, same)) = known.find(|(_, m)| key(&m.shape) == key(&new.shape)) {
+        let place = MessagePlace {
+            bus: to.bus,
+            message,
+        };
+        // The set has the frames that the port makes: their own figures count.
+        if is_made && same.node == to.node && all.network.hops.iter().all(|hop| hop.to != place) {
+            return Ok(None);
+        }
         return Err(Failure::input(format!(
             "route {route} sends {} to bus {} as {}, which {} sends there already: arbitration \
              cannot decide between them",
-            message.label(),
+            way.message.label(),
             bus.name,
             new.id(),
             bus.nodes
@@ -320,9 +446,13 @@ fn add(
         to: place,
         delay: way.delay,
         unchanged: sent.unchanged,
+        frames: way.frames,
         passage: way.passage,
     });
     all.routes.push(route.clone());
     all.conditions.push(sent.condition);
+    if let Some(whole) = way.whole {
+        all.wholes.insert((place.bus, place.message), whole);
+    }
     Ok(Some(place))
 }

@@ -42,6 +42,11 @@ pub(super) struct MadeInput {
     pub(super) passage: Option<TunnelPassage>,
 }
 
+/// Returns the words for a message that a port makes.
+pub(super) fn made_label(made: &ComposedMessage, port: &PortSpec) -> String {
+    format!("{}, port {}", made.name, port.name)
+}
+
 /// Returns the messages that a port makes from this copy.
 pub(super) fn made_inputs(port: &PortSpec, way: &SentWay<'_>, sent: &SentCopy) -> Vec<MadeInput> {
     let Some(settings) = port.settings.downcast_ref::<ComposedSettings>() else {
@@ -73,7 +78,7 @@ pub(super) fn made_inputs(port: &PortSpec, way: &SentWay<'_>, sent: &SentCopy) -
         }
         all.push(MadeInput {
             place: way.from,
-            made: format!("{}, port {}", made.name, port.name),
+            made: made_label(made, port),
             condition,
             delay: way.delay,
             passage: way.passage,
@@ -115,7 +120,7 @@ pub(super) fn source_timeouts(
             }
             all.push(SourceTimeout {
                 place: way.from,
-                made: format!("{}, port {}", made.name, port.name),
+                made: made_label(made, port),
                 time: silence.timeout,
                 condition,
                 delay: way.delay,
@@ -132,8 +137,13 @@ pub(super) fn source_timeouts(
     all
 }
 
-/// Returns the messages that a port makes and no bus of the set has, in sentences.
-pub(super) fn made_alone(port: &PortSpec, buses: &[BusSpec]) -> Vec<String> {
+/// Returns the messages that a port makes and no bus of the set has, in sentences. `is_placed`:
+/// whether the message with this label is on a bus, where its frames can have other IDs.
+pub(super) fn made_alone(
+    port: &PortSpec,
+    buses: &[BusSpec],
+    is_placed: impl Fn(&str) -> bool,
+) -> Vec<String> {
     let Some(settings) = port.settings.downcast_ref::<ComposedSettings>() else {
         return Vec::new();
     };
@@ -142,7 +152,7 @@ pub(super) fn made_alone(port: &PortSpec, buses: &[BusSpec]) -> Vec<String> {
         messages.any(|message| message.shape.header().id() == id)
     };
     let made = settings.messages.iter();
-    let made = made.filter(|made| !in_set(made.header.id()));
+    let made = made.filter(|made| !in_set(made.header.id()) && !is_placed(&made_label(made, port)));
     let note = |made: &ComposedMessage| {
         format!(
             "{} ({}), which port {} makes: add it to the set, as a message of the port that sends it",

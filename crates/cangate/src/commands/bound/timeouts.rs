@@ -189,7 +189,7 @@ fn of_databases(
                 continue;
             };
             carried.insert(definition.id.raw());
-            for (node, (time, line, signal)) in of_message(definition) {
+            for (node, (time, line, what)) in of_message(definition) {
                 if of_set.contains(&(*bus, number, node.clone())) {
                     continue;
                 }
@@ -201,7 +201,7 @@ fn of_databases(
                     node,
                     time,
                     losses: 0,
-                    source: format!("{}, line {line}, signal {signal}", database.file),
+                    source: format!("{}, line {line}, {what}", database.file),
                     then: None,
                 });
             }
@@ -224,10 +224,16 @@ fn of_databases(
     }
 }
 
-/// Returns for each receiver of a message the shortest timeout of its signals, with the line and
-/// the name of the signal.
+/// Returns for each receiver of a message the shortest timeout: of its signals, and of its
+/// end-to-end protection. Each has its line, and the signal or the attribute in words.
 pub(super) fn of_message(message: &MessageDefinition) -> BTreeMap<String, (Nanos, usize, String)> {
     let mut all: BTreeMap<String, (Nanos, usize, String)> = BTreeMap::new();
+    let mut add = |node: String, new: (Nanos, usize, String)| {
+        let old = all.entry(node).or_insert_with(|| new.clone());
+        if new.0 < old.0 {
+            *old = new;
+        }
+    };
     for signal in &message.signals {
         for timeout in &signal.timeouts {
             let own = |node: &&String| {
@@ -236,19 +242,32 @@ pub(super) fn of_message(message: &MessageDefinition) -> BTreeMap<String, (Nanos
             };
             let nodes: Vec<String> = match &timeout.node {
                 Some(node) => vec![node.clone()],
-                None if signal.receivers.is_empty() => vec!["any receiver".to_owned()],
-                None => signal.receivers.iter().filter(own).cloned().collect(),
+                None => receivers(signal.receivers.iter().filter(own), &signal.receivers),
             };
             for node in nodes {
-                let new = (timeout.after, signal.line, signal.name.clone());
-                let old = all.entry(node).or_insert_with(|| new.clone());
-                if new.0 < old.0 {
-                    *old = new;
-                }
+                let what = format!("signal {}", signal.name);
+                add(node, (timeout.after, signal.line, what));
             }
         }
     }
+    let e2e = message.e2e.as_ref();
+    if let Some((e2e, time)) = e2e.and_then(|e2e| Some((e2e, e2e.timeout?))) {
+        let mut nodes: Vec<&String> = message.signals.iter().flat_map(|s| &s.receivers).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        for node in receivers(nodes.iter().copied(), &nodes) {
+            add(node, (time, e2e.line, "E2ETimeout".to_owned()));
+        }
+    }
     all
+}
+
+/// Returns these nodes; words for any node if the database names none.
+fn receivers<'n, T>(nodes: impl Iterator<Item = &'n String>, named: &[T]) -> Vec<String> {
+    if named.is_empty() {
+        return vec!["any receiver".to_owned()];
+    }
+    nodes.cloned().collect()
 }
 
 fn message(connected: &ConnectedSet, place: MessagePlace) -> Option<&Message> {
@@ -302,9 +321,28 @@ pub(super) fn result(
             (None, None) => None,
         }
     });
+    let joins = hops.iter().filter_map(|&hop| {
+        let condition = connected.conditions.get(hop)?;
+        let hop = connected.network.hops.get(hop)?;
+        Some((hop.from, condition.within?, hop.delay))
+    });
+    let then = timeout.then;
+    let then = then.and_then(|then| Some((timeout.place, then.condition.within?, then.delay)));
+    let apart = joins.chain(then).find_map(|(place, within, delay)| {
+        let most = found.response(place).ok()?.saturating_add(delay);
+        let spread = most.saturating_sub(found.earliest_end(place)?);
+        (spread > within).then(|| {
+            format!(
+                "the parts of a frame can come within {} µs, and the port that joins them drops it after {} µs: \
+                 give it a longer `timeout`",
+                micros(spread),
+                micros(within)
+            )
+        })
+    });
     let period = connected.longest_periods.get(first.bus);
     let period = period.and_then(|all| all.get(first.message).copied().flatten());
-    let longest = match (blocked.or(dropped), period) {
+    let longest = match (blocked.or(dropped).or(apart), period) {
         (Some(why), _) => Err(why),
         (None, None) => Err("it is not periodic: its events have no longest distance".to_owned()),
         (None, Some(period)) => {

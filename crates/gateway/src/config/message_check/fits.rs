@@ -2,12 +2,14 @@
 
 use super::RouteReport;
 use super::flow::{FlowSet, MessageFlow};
+use super::probe::{RouteProbe, samples};
 use frame::Kind;
 use port::FramePassage;
+use route::{Action, SignalCondition};
 use std::collections::BTreeMap;
 
-/// Warns of FD messages that are sent to a port without FD, and of messages that a route names and
-/// whose length it does not take.
+/// Warns of FD messages that come from or are sent to a port without FD, and of messages that a
+/// route names and that are too short for it, or whose length it does not take.
 pub(super) fn check(flows: &FlowSet<'_>, report: &mut RouteReport<'_>) {
     let config = flows.config;
     let mut refused: BTreeMap<(usize, u16), Vec<&MessageFlow<'_>>> = BTreeMap::new();
@@ -40,6 +42,12 @@ pub(super) fn check(flows: &FlowSet<'_>, report: &mut RouteReport<'_>) {
                     of the route: `kind = \"classic\"`";
         report.warn(number, message, hint);
     }
+    for flow in flows.taken().filter(|flow| flow.is_named) {
+        let found = never_comes(flow, flows).or_else(|| too_short(flow));
+        if let Some((message, hint)) = found {
+            report.warn(flow.number, message, hint);
+        }
+    }
     for flow in flows
         .all
         .iter()
@@ -61,4 +69,53 @@ pub(super) fn check(flows: &FlowSet<'_>, report: &mut RouteReport<'_>) {
         );
         report.warn(flow.number, message, hint);
     }
+}
+
+/// Returns the mistake of an FD message at a port without FD, and the cure.
+fn never_comes(flow: &MessageFlow<'_>, flows: &FlowSet<'_>) -> Option<(String, String)> {
+    let config = flows.config;
+    let is_never = config.passes(flow.from, Kind::Fd) == FramePassage::No;
+    flow.message.fd.filter(|_| is_never)?;
+    let message = format!(
+        "{} is CAN FD with {} bytes and never comes in at port `{}`: route `{}` waits for it",
+        flow.place(),
+        flow.message.len,
+        config.port_name(flow.from),
+        flow.route.name
+    );
+    let hint = "a port has FD frames with a `data_bitrate`, and without `fd = false`";
+    Some((message, hint.to_owned()))
+}
+
+/// Returns the mistake of a route that reads or writes signals behind the end of the message, and
+/// the cure.
+fn too_short(flow: &MessageFlow<'_>) -> Option<(String, String)> {
+    let len = flow.message.len;
+    let name = &flow.route.name;
+    let when = flow.route.matching.when.as_ref();
+    let needed = when.map_or(0, SignalCondition::least_length);
+    let hint = "correct the message's length or the signal in the database".to_owned();
+    if needed > len {
+        let message = format!(
+            "`when` of route `{name}` reads {needed} bytes, and {} has {len}: it is never true",
+            flow.place()
+        );
+        return Some((message, hint));
+    }
+    let ends = flow.route.actions.iter().filter_map(|action| match action {
+        Action::WriteSignals(signals) => Some(signals.end()),
+        _ => None,
+    });
+    let needed = ends.max().filter(|end| *end > len)?;
+    // An action before it can make the frame longer.
+    let mut probe = RouteProbe::without_conditions(flow.route)?;
+    let mut all = samples(flow.message, flow.route);
+    if all.any(|payload| probe.pass(flow.message, &payload).is_some()) {
+        return None;
+    }
+    let message = format!(
+        "`do` of route `{name}` needs {needed} bytes for its signals, and {} has {len}: it drops each frame",
+        flow.place()
+    );
+    Some((message, hint))
 }

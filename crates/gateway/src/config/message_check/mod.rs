@@ -47,6 +47,7 @@ pub(super) fn report(config: &GatewayConfig, spans: &[Range<usize>], found: &mut
     cycle::check(&flows, &aliased, &mut report);
     let leaving = sequence::leaving(&flows);
     let mixed = sequence::check_sources(&flows, &leaving, &known, &mut report);
+    let mixed = whole::check_sources(&flows, &leaving, mixed, &mut report);
     doubled::check(&flows, &leaving, &mixed, &mut report);
     fits::check(&flows, &mut report);
     whole::check(&flows, &mut report);

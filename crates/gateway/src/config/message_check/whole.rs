@@ -1,14 +1,21 @@
-//! Messages of transport protocols, which a route must carry whole or not at all.
+//! Messages that a route must carry whole or not at all.
 //!
-//! A segmented message is many frames of the same IDs, and the receiver answers: it is lost if one
-//! frame is changed, dropped, or not carried.
+//! A segmented message of a transport protocol is many frames of the same IDs, and the receiver
+//! answers: it is lost if one frame is changed, dropped, or not carried. A secured PDU has an
+//! authenticator that only its sender can compute, and a container has its PDUs at places that
+//! differ from frame to frame.
 
+use super::super::GatewayConfig;
 use super::super::carried::RouteFinder;
 use super::RouteReport;
 use super::flow::{FlowSet, MessageFlow};
 use super::probe::{RouteProbe, samples};
+use super::sequence::{LeavingMessages, pair, way};
+use config::Severity;
 use frame::{CanId, Header, Kind};
 use route::PortId;
+use signals::{MessageDefinition, WholePdu, WholePduKind};
+use std::collections::BTreeSet;
 
 /// Bits of an ID of J1939 that hold the PDU format: EC and EB for groups EC00 and EB00.
 const FORMAT_MASK: u32 = 0x03FF_0000;
@@ -22,7 +29,8 @@ const DATA: u32 = 0x00EB_0000;
 /// (ISO 15765-2, normal fixed addressing).
 const DIAGNOSIS: u32 = 0x18DA_0000;
 
-/// Warns of routes that carry parts of segmented messages.
+/// Reports routes that carry parts of segmented messages, and that change or thin out messages that
+/// receivers understand only as they were sent.
 pub(super) fn check(flows: &FlowSet<'_>, report: &mut RouteReport<'_>) {
     if flows.all.is_empty() {
         return;
@@ -36,10 +44,57 @@ pub(super) fn check(flows: &FlowSet<'_>, report: &mut RouteReport<'_>) {
         if let Some((message, hint)) = missing {
             report.warn(number, message, hint);
         }
-        if let Some((message, hint)) = flows.iter().find_map(|flow| damage(flow)) {
-            report.warn(number, message, hint);
+        let made = |flow: &&MessageFlow<'_>| made_without_security(search.flows.config, flow);
+        let damaged = flows
+            .iter()
+            .find_map(|flow| made(flow).or_else(|| damage(flow)));
+        if let Some((severity, message, hint)) = damaged {
+            report.add(severity, number, message, hint);
         }
     }
+}
+
+/// Reports secured messages that reach a port from two senders, or on two ways; returns the
+/// destinations and IDs of which nothing more is to report.
+pub(super) fn check_sources(
+    flows: &FlowSet<'_>,
+    leaving: &LeavingMessages<'_, '_>,
+    mut reported: BTreeSet<(PortId, u32)>,
+    report: &mut RouteReport<'_>,
+) -> BTreeSet<(PortId, u32)> {
+    let config = flows.config;
+    for ((to, id), all) in leaving {
+        if reported.contains(&(*to, *id)) {
+            continue;
+        }
+        let Some((first, second)) = pair(all, config.routes.mode) else {
+            continue;
+        };
+        let is_secured = |flow: &&MessageFlow<'_>| {
+            let pdu = flow.message.whole;
+            pdu.is_some_and(|pdu| pdu.kind == WholePduKind::Secured)
+        };
+        let Some(secured) = [first, second].into_iter().find(is_secured) else {
+            continue;
+        };
+        let is_same = first.message.id == second.message.id;
+        let severity = match is_same && first.is_certain && second.is_certain {
+            true => Severity::Error,
+            false => Severity::Warning,
+        };
+        let message = format!(
+            "port `{}` gets {} twice: {} and {}; receivers refuse a secured PDU whose freshness is not above the \
+             last one's",
+            config.port_name(*to),
+            secured.place(),
+            way(flows, first),
+            way(flows, second)
+        );
+        let hint = "take it from one port by one route";
+        report.add(severity, second.number, message, hint);
+        reported.insert((*to, *id));
+    }
+    reported
 }
 
 struct TransportSearch<'f, 'c> {
@@ -109,10 +164,94 @@ impl TransportSearch<'_, '_> {
     }
 }
 
-/// Returns what a route does to frames of a transport protocol, and the cure.
-fn damage(flow: &MessageFlow<'_>) -> Option<(String, String)> {
-    let protocol = protocol(flow.message.id)?;
-    let (what, cure) = if flow.route.limit.is_some() {
+/// The reason why a message must be carried whole.
+enum WholeReason<'m> {
+    /// It is a frame of this transport protocol.
+    Transport(&'static str),
+    /// It has this PDU.
+    Pdu(&'m WholePdu),
+}
+
+impl WholeReason<'_> {
+    /// Returns the reason for a message; `None` for one that can be carried in parts.
+    fn of(message: &MessageDefinition) -> Option<WholeReason<'_>> {
+        let pdu = message.whole.as_ref().map(WholeReason::Pdu);
+        pdu.or_else(|| protocol(message.id).map(WholeReason::Transport))
+    }
+
+    /// Returns the severity of a changed payload. A secured PDU is refused then for certain, and a
+    /// change at a place of a container hits any PDU in it.
+    const fn of_change(&self) -> Severity {
+        match self {
+            Self::Transport(_) => Severity::Warning,
+            Self::Pdu(_) => Severity::Error,
+        }
+    }
+
+    /// Returns the effect of a change or a loss.
+    fn words(&self, file: &str, is_changed: bool) -> String {
+        let (pdu, words) = match self {
+            Self::Transport(protocol) => {
+                return format!(
+                    "its frames are parts of longer messages ({protocol}), which are lost if one is missing or changed"
+                );
+            }
+            Self::Pdu(pdu) => match (pdu.kind, is_changed) {
+                (WholePduKind::Secured, true) => (
+                    pdu,
+                    "it has a secured PDU, whose authenticator no gateway can write: receivers refuse it",
+                ),
+                (WholePduKind::Secured, false) => (
+                    pdu,
+                    "it has a secured PDU: a receiver that misses more frames than its freshness value can count \
+                     refuses the next ones",
+                ),
+                (WholePduKind::Container, true) => (
+                    pdu,
+                    "it has a container, with its PDUs at other places in each frame: the change hits any of them",
+                ),
+                (WholePduKind::Container, false) => (
+                    pdu,
+                    "it has a container, with other PDUs in each frame: any of them can be missing",
+                ),
+            },
+        };
+        format!("{words} ({file}, line {})", pdu.line)
+    }
+}
+
+/// Returns the mistake of a message with a secured PDU that a port of the gateway makes, and the
+/// cure.
+fn made_without_security(
+    config: &GatewayConfig,
+    flow: &MessageFlow<'_>,
+) -> Option<(Severity, String, String)> {
+    let pdu = flow.message.whole?;
+    let port = config.ports.get(usize::from(flow.from.0))?;
+    let is_made = port.settings.made_ids().is_some() && port.settings.split_ids().is_empty();
+    if pdu.kind != WholePduKind::Secured || !is_made {
+        return None;
+    }
+    let message = format!(
+        "route `{}` carries {}, which port `{}` makes: {}",
+        flow.route.name,
+        flow.place(),
+        port.name,
+        WholeReason::Pdu(&pdu).words(&flow.database.file, true)
+    );
+    let hint = "carry the message of its sender, or make another one";
+    Some((Severity::Error, message, hint.to_owned()))
+}
+
+/// Returns what a route does to frames that must be carried whole, and the cure.
+fn damage(flow: &MessageFlow<'_>) -> Option<(Severity, String, String)> {
+    let reason = WholeReason::of(flow.message)?;
+    let mut severity = Severity::Warning;
+    let is_changed = changes_payload(flow);
+    let (what, cure) = if is_changed && reason.of_change() == Severity::Error {
+        severity = Severity::Error;
+        (CHANGES, UNCHANGED)
+    } else if flow.route.limit.is_some() {
         (
             "limits the rate of",
             "take it by a route of its own without `limit`",
@@ -122,24 +261,27 @@ fn damage(flow: &MessageFlow<'_>) -> Option<(String, String)> {
             "takes, by their payloads, only some frames of",
             "take it by a route of its own without `when` and `payload`",
         )
-    } else if changes_payload(flow) {
-        (
-            "changes the payload of",
-            "take it by a route of its own without such actions",
-        )
+    } else if is_changed {
+        (CHANGES, UNCHANGED)
     } else {
         return None;
     };
+    let words = reason.words(&flow.database.file, what == CHANGES);
     let message = format!(
-        "route `{}` {what} {}: its frames are parts of longer messages ({protocol}), which are lost if one is \
-         missing or changed",
+        "route `{}` {what} {}: {words}",
         flow.route.name,
         flow.place()
     );
-    Some((message, cure.to_owned()))
+    Some((severity, message, cure.to_owned()))
 }
 
+const CHANGES: &str = "changes the payload of";
+const UNCHANGED: &str = "take it by a route of its own without such actions";
+
 fn changes_payload(flow: &MessageFlow<'_>) -> bool {
+    if flow.route.protect.is_some() {
+        return true;
+    }
     if flow.route.actions.is_empty() {
         return false;
     }

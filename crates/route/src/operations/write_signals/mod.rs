@@ -30,7 +30,8 @@ pub struct WriteSignals {
 
 impl WriteSignals {
     /// Returns the number of bytes that a payload needs to contain all of the signals.
-    fn end(&self) -> usize {
+    #[must_use]
+    pub fn end(&self) -> usize {
         let ends = self.writes.iter();
         let ends = ends.map(|write| write.to.end().max(write.source.end()));
         ends.max().unwrap_or(0)

@@ -35,7 +35,9 @@ pub(super) fn check(
             found.push(Diagnostic::error(span.clone(), text).hint("write one of them"));
         }
         warn_of_neighbours(message, *index, span, written, found);
-        warn_of_switched(message, *index, span, written, found);
+        if !warn_of_switched(message, *index, span, written, found) && when.is_none() {
+            warn_of_left_out(message, (*index, write), span, written, found);
+        }
         check_present(message, *index, span, when, written, found);
     }
     for (index, span) in read {
@@ -76,14 +78,49 @@ fn warn_of_neighbours(
     }
 }
 
-/// Warns of a switch that is written without the signals that it selects.
+/// Warns of a switch that is written with some of the signals that its new value selects, and
+/// without others.
+fn warn_of_left_out(
+    message: &MessageDefinition,
+    (index, write): (usize, &FieldWrite),
+    span: &Range<usize>,
+    written: &[PlacedWrite],
+    found: &mut Diagnostics,
+) {
+    let FieldSource::Constant(bits) = write.source else {
+        return;
+    };
+    let is_selected = |signal: &SignalDefinition| match &signal.presence {
+        SignalPresence::Switched { switch, values } => {
+            *switch == index && values.iter().any(|range| range.contains(&bits))
+        }
+        SignalPresence::Always => false,
+    };
+    let signals = message.signals.iter().enumerate();
+    let left_out: Vec<&str> = signals
+        .filter(|(_, signal)| is_selected(signal))
+        .filter(|(at, _)| written.iter().all(|(written, ..)| written != at))
+        .map(|(_, signal)| signal.name.as_str())
+        .collect();
+    if !left_out.is_empty() {
+        let text = format!(
+            "`{}` also selects `{}`, which is not written: its bytes keep the values of other signals",
+            name(message, index),
+            left_out.join("`, `")
+        );
+        let hint = "write all signals that the value selects, or take only frames that have it (`when`)";
+        found.push(Diagnostic::warning(span.clone(), text).hint(hint));
+    }
+}
+
+/// Warns of a switch that is written without the signals that it selects; returns whether it does.
 fn warn_of_switched(
     message: &MessageDefinition,
     index: usize,
     span: &Range<usize>,
     written: &[PlacedWrite],
     found: &mut Diagnostics,
-) {
+) -> bool {
     let is_of_switch = |signal: &SignalDefinition| match &signal.presence {
         SignalPresence::Switched { switch, .. } => *switch == index,
         SignalPresence::Always => false,
@@ -92,9 +129,9 @@ fn warn_of_switched(
     let mut selected = signals
         .filter(|(_, signal)| is_of_switch(signal))
         .peekable();
-    if selected.peek().is_some()
-        && selected.all(|(at, _)| written.iter().all(|(written, ..)| *written != at))
-    {
+    let is_alone = selected.peek().is_some()
+        && selected.all(|(at, _)| written.iter().all(|(written, ..)| *written != at));
+    if is_alone {
         let text = format!(
             "`{}` selects the signals that the frame contains; writing it alone gives their bytes another meaning",
             name(message, index)
@@ -103,6 +140,7 @@ fn warn_of_switched(
             Diagnostic::warning(span.clone(), text).hint("write the signals that it selects, too"),
         );
     }
+    is_alone
 }
 
 /// Reports a signal that is used without a test of its switch: in the other frames, its bits belong

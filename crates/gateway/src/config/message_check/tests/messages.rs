@@ -2,6 +2,10 @@
 //! that are written twice.
 
 use super::*;
+use crate::config::message_check::report;
+use route::config::NamedDatabase;
+use signals::{WholePdu, WholePduKind};
+use std::sync::Arc;
 
 #[test]
 fn two_sources_mix_their_counters() {
@@ -191,4 +195,204 @@ fn a_signal_that_is_overwritten_is_a_warning() {
         ]
     );
     assert_eq!(found(vec![write(8), write(16), write(24)]), [""; 0]);
+}
+
+/// Returns what is found if the message 120 has a PDU of this kind, as an ARXML file has it.
+fn found_with(more: &str, kind: WholePduKind) -> Vec<(Severity, String)> {
+    let (mut config, _) = load(&file(more)).unwrap();
+    for database in config.databases.iter_mut().flatten() {
+        let mut messages = database.messages.clone();
+        let lamps = messages.messages.iter_mut();
+        for message in lamps.filter(|message| message.name == "Lamps") {
+            message.whole = Some(WholePdu { kind, line: 77 });
+        }
+        *database = Arc::new(NamedDatabase {
+            name: database.name.clone(),
+            file: database.file.clone(),
+            messages,
+        });
+    }
+    let mut all = Diagnostics::new();
+    report(&config, &[], &mut all);
+    let each = all
+        .into_sorted()
+        .into_iter()
+        .map(|one| (one.severity, one.message));
+    each.collect()
+}
+
+#[test]
+fn a_secured_pdu_and_a_container_are_carried_whole() {
+    let route =
+        "[[routes]]\nname = 'lamps'\nfrom = 'a'\nto = 'c'\nmessage = 'Lamps'\nkind = 'classic'\n";
+    let kinds = [WholePduKind::Secured, WholePduKind::Container];
+    let message = "120 Lamps (body.dbc, line 11): it has a";
+    for (more, severity, what, words) in [
+        (
+            "do = [{ or = { data = '01' } }]\n",
+            Severity::Error,
+            "changes the payload of",
+            [
+                "whose authenticator no gateway can write",
+                "the change hits any of them",
+            ],
+        ),
+        (
+            "when = 'Lamp > 3'\n",
+            Severity::Warning,
+            "takes, by their payloads, only some frames of",
+            [
+                "more frames than its freshness value can count",
+                "any of them can be missing",
+            ],
+        ),
+        (
+            "limit = '5/s'\n",
+            Severity::Warning,
+            "limits the rate of",
+            [
+                "more frames than its freshness value can count",
+                "any of them can be missing",
+            ],
+        ),
+    ] {
+        for (kind, words) in kinds.into_iter().zip(words) {
+            let all = found_with(&format!("{route}{more}"), kind);
+            let of_it = all.iter().filter(|(_, text)| text.contains("PDU"));
+            let [(found, text)] = of_it.collect::<Vec<_>>()[..] else {
+                panic!("{all:?}");
+            };
+            assert_eq!(*found, severity, "{text}");
+            for word in [what, message, words, "(body.dbc, line 77)"] {
+                assert!(text.contains(word), "{word} in: {text}");
+            }
+        }
+    }
+    for kind in kinds {
+        assert_eq!(found_with(route, kind), []);
+    }
+}
+
+#[test]
+fn a_secured_pdu_has_one_source() {
+    let made = "[ports.m]\nkind = 'messages'\ndatabase = 'body'\n[ports.m.make.Lamps]\nevery = '1s'\nsignals = { Lamp = 1 }\n\
+                [[routes]]\nname = 'made'\nfrom = 'm'\nto = 'c'\nkind = 'classic'\n[[routes]]\nname = 'routed'\nfrom = 'a'\nto = 'c'\nkind = 'classic'\nid = '120'\n";
+    let all = found_with(made, WholePduKind::Secured);
+    let [(Severity::Error, twice), (Severity::Error, made)] = &all[..] else {
+        panic!("{all:?}");
+    };
+    for word in [
+        "port `c` gets 120 Lamps (body.dbc, line 11) twice: from port `a` by route `routed`",
+        "receivers refuse a secured PDU",
+    ] {
+        assert!(twice.contains(word), "{twice}");
+    }
+    for word in [
+        "route `made` carries 120 Lamps (body.dbc, line 11), which port `m` makes",
+        "whose authenticator no gateway can write",
+    ] {
+        assert!(made.contains(word), "{made}");
+    }
+}
+
+#[test]
+fn signals_behind_the_end_of_a_message_are_found() {
+    let long = BODY.replace(
+        "Lamps: 8 Dash\n SG_ Lamp : 0|8",
+        "Lamps: 1 Dash\n SG_ Lamp : 8|8",
+    );
+    let route =
+        "[[routes]]\nname = 'lamps'\nfrom = 'a'\nto = 'c'\nmessage = 'Lamps'\nkind = 'classic'\n";
+    for (more, words) in [
+        (
+            "when = 'Lamp > 3'\n",
+            "`when` of route `lamps` reads 2 bytes, and 120 Lamps (body.dbc, line 11) has 1: it is never true",
+        ),
+        (
+            "do = [{ signal = { Lamp = 1 } }]\n",
+            "`do` of route `lamps` needs 2 bytes for its signals, and 120 Lamps (body.dbc, line 11) has 1: it drops",
+        ),
+    ] {
+        let text = format!("{route}{more}");
+        let all = found_by(&text, &long);
+        let of_route = all.iter().filter(|(_, message)| message.contains(words));
+        assert_eq!(of_route.count(), 1, "{all:?}");
+        assert_eq!(found(&text), []);
+    }
+}
+
+#[test]
+fn an_fd_message_does_not_come_in_at_a_classic_port() {
+    let text = |fd: &str| {
+        file(&format!(
+            "[ports.s]\nkind = 'socketcan'\ndatabase = 'body'\n{fd}[ports.t]\nkind = 'socketcan'\n\
+             [[routes]]\nname = 'camera'\nfrom = 's'\nto = 't'\nid = '130'\n"
+        ))
+        .replace("nodes = ['Engine', 'Gear', 'Dash']\n", "")
+    };
+    let words = "130 Camera (body.dbc, line 13) is CAN FD with 24 bytes and never comes in at port `s`: route `camera`";
+    for (fd, count) in [("fd = false\n", 1), ("", 0)] {
+        let (_, warnings) = load(&text(fd)).unwrap();
+        let of_it = warnings.iter().filter(|one| one.message.contains(words));
+        assert_eq!(of_it.count(), count, "{warnings:?}");
+    }
+}
+
+/// By the first match, a route gets nothing if its condition is within that of an earlier one.
+#[test]
+fn a_condition_within_an_earlier_one_is_never_reached() {
+    let route = |name: &str, when: &str| {
+        format!(
+            "[[routes]]\nname = '{name}'\nfrom = 'a'\nto = 'c'\nmessage = 'Lamps'\nkind = 'classic'\nwhen = '{when}'\n"
+        )
+    };
+    let first = "[gateway]\nmatch = 'first'\n".to_owned() + &route("one", "Lamp > 5 || Lamp == 2");
+    is_found(
+        &(first + &route("two", "PLANTED")),
+        "Lamp in 10..20 || Lamp == 2",
+        "Lamp in 3..20",
+        Severity::Warning,
+        &["no frame reaches route `two`"],
+    );
+}
+
+/// A switch is written with the signals that it selects, and a signal with a test of its switch.
+#[test]
+fn switches_and_their_signals_are_written_together() {
+    let page = "BO_ 352 Page: 8 Engine\n SG_ Sel M : 0|8@1+ (1,0) [0|0] \"\" Dash\n \
+                SG_ A m0 : 8|8@1+ (1,0) [0|0] \"\" Dash\n SG_ B m1 : 8|8@1+ (1,0) [0|0] \"\" Dash\n \
+                SG_ C m1 : 16|8@1+ (1,0) [0|0] \"\" Dash\nBA_DEF_ BO_ \"GenMsgCycleTime\"";
+    let body = BODY.replacen("BA_DEF_ BO_ \"GenMsgCycleTime\"", page, 1);
+    let all = |signals: &str, when: &str| {
+        let route =
+            "[[routes]]\nname = 'page'\nfrom = 'a'\nto = 'c'\nmessage = 'Page'\nkind = 'classic'\n";
+        let text = format!("{route}{when}do = [{{ signal = {{ {signals} }} }}]\n");
+        found_by(&text, &body)
+    };
+    let alone = "`Sel` selects the signals that the frame contains; writing it alone";
+    let partly = "`Sel` also selects `C`, which is not written";
+    let absent = "`B` is part of a frame only if `Sel` is 1";
+    for (signals, when, severity, words) in [
+        ("Sel = 1", "", Severity::Warning, alone),
+        ("Sel = 3", "", Severity::Warning, alone),
+        ("Sel = 1, B = 2", "", Severity::Warning, partly),
+        ("B = 2", "", Severity::Error, absent),
+        ("Sel = 0, B = 2", "", Severity::Error, absent),
+    ] {
+        let found = all(signals, when);
+        let of_it = found.iter().find(|(_, message)| message.starts_with(words));
+        assert_eq!(
+            of_it.map(|(found, _)| *found),
+            Some(severity),
+            "{signals}: {found:?}"
+        );
+    }
+    for (signals, when) in [
+        ("Sel = 1, B = 2, C = 3", ""),
+        ("B = 2", "when = 'Sel == 1'\n"),
+        ("Sel = 1, B = 2", "when = 'Sel == 1'\n"),
+        ("Sel = 0, A = 2", ""),
+    ] {
+        assert_eq!(all(signals, when), [], "{signals}");
+    }
 }

@@ -33,6 +33,17 @@ fn parts_are_carried_all_and_unchanged() {
     }
 }
 
+/// Parts are classic frames: a route that takes them alone needs no `kind`.
+#[test]
+fn parts_leave_by_a_classic_port() {
+    let text = split("", "")
+        .replacen("id = '700'\nkind = 'classic'", "id = PLANTED", 1)
+        .replace("to = 'c'", "to = 'c1'")
+        + "[ports.c1]\nkind = 'socketcan'\nfd = false\n";
+    let words = ["FD frames from port `p` never leave by port `c1`: route `out`"];
+    is_found(&text, "['300', '700']", "'700'", Severity::Warning, &words);
+}
+
 #[test]
 fn receivers_that_know_the_message_cannot_join_its_parts() {
     let text = split("", "")
