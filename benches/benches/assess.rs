@@ -1,8 +1,8 @@
 //! Bounds for 1000 messages on 8 buses, lengths and all; also with gateways between them.
 
 use analysis::{
-    Arrival, BusSpec, CompiledBus, FrameShape, GatewayHop, LengthRule, LengthSearch, Message,
-    MessagePlace, Network, NodeSpec, SendOrder,
+    Arrival, BusSpec, CompiledBus, FrameShape, GatewayHop, HopFrames, LengthRule, LengthSearch,
+    Message, MessagePlace, Network, NodeSpec, SendOrder,
 };
 use criterion::{Criterion, criterion_group, criterion_main};
 use frame::{CanId, Frame, Header, Kind, Nanos};
@@ -110,6 +110,7 @@ fn network(order: SendOrder) -> Network {
                 },
                 delay: 100_000,
                 unchanged: true,
+                frames: HopFrames::Same,
                 passage: None,
             });
         }

@@ -18,8 +18,8 @@ pub(crate) use set::played;
 
 use crate::evidence::{ClaimEvidence, MissingEvidence};
 use analysis::{
-    Arrival, BufferRefill, BusSpec, CompiledBus, FrameShape, GatewayHop, LengthRule, LengthSearch,
-    Message, MessagePlace, Network, NodeSpec, SendOrder,
+    Arrival, BufferRefill, BusSpec, CompiledBus, FrameShape, GatewayHop, HopFrames, LengthRule,
+    LengthSearch, Message, MessagePlace, Network, NodeSpec, SendOrder,
 };
 use experiment::under_test::sent_id;
 use experiment::{Experiment, TrafficPattern};
@@ -206,6 +206,7 @@ fn network(traffic: &RouteTraffic, own: Nanos) -> Result<Network, String> {
         },
         delay: own,
         unchanged: true,
+        frames: HopFrames::Same,
         passage: None,
     });
     Ok(Network {
