@@ -6,6 +6,7 @@
 //! frames the bus is free for as long as this process takes. A frame that the driver has is not
 //! called back: a higher-priority frame waits for at most that one.
 
+use bus::vcontroller::{ErrorState, NextFrame, VirtualController};
 use frame::{Frame, FrameRef, Nanos};
 use linux::Errno;
 use linux::can::{
@@ -16,7 +17,6 @@ use rustix::time::{
     timerfd_settime,
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use bus::vcontroller::{ErrorState, NextFrame, VirtualController};
 use virtio::FIRST_OTHER;
 
 /// Interval at which the interface is checked when no event reports a change, ns.

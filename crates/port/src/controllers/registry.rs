@@ -3,11 +3,11 @@
 use super::on_interface::{FRAMES, OnInterface, TICK};
 use crate::embedded::{BusIndex, BusWorld, SharedController};
 use crate::{PortError, PortOpener};
+use bus::vcontroller::{FunctionCounters, VfNumber, VirtualController};
 use frame::Nanos;
 use linux::events::{EventTrigger, SetMember};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use bus::vcontroller::{FunctionCounters, VfNumber, VirtualController};
 
 /// Maximum number of machines that share a controller.
 pub(crate) const MAX_FUNCTIONS: u8 = 32;

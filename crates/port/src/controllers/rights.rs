@@ -1,9 +1,9 @@
 //! The identifiers that a machine receives and may send, as `gateway.toml` specifies them.
 
+use bus::vcontroller::IdRule;
 use config::read::{ReadKey, by};
 use config::{Diagnostics, TomlValue, ValueShape};
 use frame::CanId;
-use bus::vcontroller::IdRule;
 
 /// Both lists, as they are in the file; an absent one means all identifiers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

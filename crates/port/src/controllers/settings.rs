@@ -8,10 +8,10 @@ use crate::kind::{FramePassage, PortSettings, port_kind};
 use crate::socketcan::{self, SocketCanSettings};
 use crate::{Halves, PortError, PortOpener};
 use bus::NodeConfig;
+use bus::vcontroller::{ControllerConfig, VirtualController};
 use config::{Diagnostics, KeySpec, TomlTable};
 use frame::Kind;
 use std::sync::Mutex;
-use bus::vcontroller::{ControllerConfig, VirtualController};
 
 port_kind! {
     /// The kind of controllers that machines share.

@@ -3,13 +3,13 @@
 use super::index::BusIndex;
 use super::traffic::WorldTraffic;
 use crate::SourcePace;
+use bus::vcontroller::{AttachedController, ControllerEvent, VirtualController};
 use bus::{
     Bus, BusConfig, ConfigError, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId, SendError,
 };
 use frame::{Frame, Kind, Nanos};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use bus::vcontroller::{AttachedController, ControllerEvent, VirtualController};
 
 /// A node that belongs to the tester, not to a gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -3,9 +3,11 @@
 
 use crate::controllers::MachineFunction;
 use ::virtio::{DeviceLink, FrameTicket, VirtioDevice};
+use bus::vcontroller::{
+    ErrorState, FunctionFrame, FunctionRights, RequestOutcome, VirtualController,
+};
 use frame::{Frame, Nanos};
 use std::sync::Arc;
-use bus::vcontroller::{ErrorState, FunctionFrame, FunctionRights, RequestOutcome, VirtualController};
 
 /// Maximum number of frames that one turn takes from a machine: a machine that sends without end,
 /// even if all its frames are refused, must not hold up the other ports.

@@ -7,13 +7,13 @@ use crate::keys::queue;
 use crate::kind::{ExclusiveResource, FramePassage, PortSettings, port_kind};
 use crate::{Halves, PortError, PortOpener};
 use ::virtio::{DeviceOptions, VirtioDevice};
+use bus::vcontroller::{BudgetUnit, FunctionRights, IdRule, SendBudget};
 use config::{Diagnostics, TomlTable, read};
 use frame::{Kind, Nanos};
 use linux::EventSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use bus::vcontroller::{BudgetUnit, FunctionRights, IdRule, SendBudget};
 
 port_kind! {
     /// The kind of virtual machines, by the virtio CAN device.

@@ -108,7 +108,8 @@ fn warn_of_left_out(
             name(message, index),
             left_out.join("`, `")
         );
-        let hint = "write all signals that the value selects, or take only frames that have it (`when`)";
+        let hint =
+            "write all signals that the value selects, or take only frames that have it (`when`)";
         found.push(Diagnostic::warning(span.clone(), text).hint(hint));
     }
 }
