@@ -106,8 +106,9 @@ pub(crate) fn run(workspace: &Workspace, binaries: &[TestBinary], long: bool) ->
 
 /// Crates that the profile `release` leaves without optimization, and that each start of the
 /// program runs through.
-const AT_EACH_START: [&str; 6] = [
+const AT_EACH_START: [&str; 7] = [
     "cangate",
+    "cangate-gateway",
     "cangate-offload",
     "clap_builder",
     "toml",
