@@ -107,25 +107,46 @@ enum TestPart<'a> {
     Optimized(Vec<&'a TestBinary>),
 }
 
+/// A package that the profile `release` leaves without optimization, and whose own tests need it.
+const UNOPTIMIZED: &str = "cangate-offload";
+
 /// Runs those that need an optimized build.
 fn optimized_tests(
     workspace: &Workspace,
     binaries: &[&TestBinary],
     which: IgnoredTests,
 ) -> Result<libtest::TestRun> {
-    let packages: BTreeSet<_> = binaries.iter().map(|binary| &binary.package).collect();
-    let selectors: BTreeSet<_> = binaries.iter().map(|binary| &binary.selector).collect();
-    let mut test = workspace.cargo("test");
-    test.args(["--release", "--no-fail-fast"]);
-    for package in packages {
-        test.args(["-p", package]);
+    let (alone, others): (Vec<&TestBinary>, Vec<_>) = binaries
+        .iter()
+        .partition(|binary| binary.package == UNOPTIMIZED);
+    let mut run = libtest::TestRun::default();
+    for (binaries, name) in [
+        (others, which.name().to_owned()),
+        (alone, format!("{}-{UNOPTIMIZED}", which.name())),
+    ] {
+        if binaries.is_empty() {
+            continue;
+        }
+        let packages: BTreeSet<_> = binaries.iter().map(|binary| &binary.package).collect();
+        let selectors: BTreeSet<_> = binaries.iter().map(|binary| &binary.selector).collect();
+        let mut test = workspace.cargo("test");
+        test.args(["--release", "--no-fail-fast"]);
+        // In a run of cargo of its own: the packages above it would be built once more.
+        if packages.iter().any(|package| *package == UNOPTIMIZED) {
+            test.arg("--config");
+            test.arg(format!("profile.release.package.{UNOPTIMIZED}.opt-level=3"));
+        }
+        for package in packages {
+            test.args(["-p", package]);
+        }
+        for selector in selectors {
+            test.args(selector);
+        }
+        test.args(["--", "--ignored", "--show-output", THREADS]);
+        test.args(which.filter());
+        run.add(libtest::run(&mut test, &workspace.log(&name))?);
     }
-    for selector in selectors {
-        test.args(selector);
-    }
-    test.args(["--", "--ignored", "--show-output", THREADS]);
-    test.args(which.filter());
-    libtest::run(&mut test, &workspace.log(which.name()))
+    Ok(run)
 }
 
 /// Runs those tests of a program that boot guests: the step `build` has built the test program; the
