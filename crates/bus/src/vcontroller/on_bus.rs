@@ -1,4 +1,4 @@
-//! The controller as a node of a simulated bus ([`bus::Bus`]).
+//! The controller as a node of a simulated bus ([`Bus`]).
 
 use super::{ErrorState, NextFrame, VirtualController};
 use crate::{Bus, ConfigError, NodeConfig, NodeEvent, NodeId};
