@@ -6,7 +6,7 @@ use crate::libtest;
 use crate::package::{self, Architecture, PackageProfile};
 use crate::report::TestTally;
 use crate::setup::has_target;
-use crate::workspace::{TestBinary, Workspace};
+use crate::workspace::{TestBinary, Workspace, set_level};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
@@ -123,8 +123,7 @@ pub(crate) fn cargo(workspace: &Workspace, subcommand: &str) -> Command {
     let mut cargo = workspace.cargo(subcommand);
     cargo.env(variable("LINKER"), LINKER);
     for package in AT_EACH_START {
-        cargo.arg("--config");
-        cargo.arg(format!("profile.release.package.{package}.opt-level=\"z\""));
+        set_level(&mut cargo, package, "\"z\"");
     }
     cargo
 }

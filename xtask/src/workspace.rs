@@ -178,6 +178,15 @@ pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
+/// Sets the level of optimization of a package in the profile `release`, for a cargo command.
+/// `level` is as in TOML.
+pub(crate) fn set_level(cargo: &mut Command, package: &str, level: &str) {
+    cargo.args([
+        "--config",
+        &format!("profile.release.package.{package}.opt-level={level}"),
+    ]);
+}
+
 /// Returns the output of `cargo metadata` for the workspace in `folder`, without that of its
 /// dependencies.
 pub(crate) fn metadata(folder: &Path) -> Result<Value> {

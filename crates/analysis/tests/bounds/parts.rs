@@ -94,11 +94,8 @@ fn message(id: u32, node: usize, period: Nanos, shape: Option<FrameShape>) -> Me
     }
 }
 
-/// The figures are worked out by hand: on the second bus, the last of three parts waits for a frame
-/// of lower priority, one of higher priority, and the two parts before it.
-#[test]
-fn the_bound_of_a_message_in_parts_is_that_of_its_last_part() {
-    let bus = |name: &str, messages| BusSpec {
+fn bus(name: &str, messages: Vec<Message>) -> BusSpec {
+    BusSpec {
         name: name.to_owned(),
         rate: "500k".parse().unwrap(),
         lengths: LengthRule::Greatest,
@@ -109,7 +106,13 @@ fn the_bound_of_a_message_in_parts_is_that_of_its_last_part() {
             .map(|name| NodeSpec::new(name, SendOrder::Priority))
             .to_vec(),
         messages,
-    };
+    }
+}
+
+/// The figures are worked out by hand: on the second bus, the last of three parts waits for a frame
+/// of lower priority, one of higher priority, and the two parts before it.
+#[test]
+fn the_bound_of_a_message_in_parts_is_that_of_its_last_part() {
     let ms = 1_000_000;
     let place = |bus, message| MessagePlace { bus, message };
     let parts = NonZeroU8::new(3).unwrap();
@@ -169,18 +172,8 @@ fn a_shape_has_its_shortest_frames() {
     let header = Header::new(Kind::Classic, CanId::sff(0x700).unwrap(), 8).unwrap();
     let shape = FrameShape::any(header).unwrap();
     let of = |shape: FrameShape| {
-        let spec = BusSpec {
-            name: String::new(),
-            rate: "500k".parse().unwrap(),
-            lengths: LengthRule::Greatest,
-            errors: None,
-            random_errors: None,
-            joins: 0,
-            nodes: vec![NodeSpec::new("node", SendOrder::Priority)],
-            messages: vec![message(0, 0, 1_000_000, Some(shape))],
-        };
         let network = Network {
-            buses: vec![spec],
+            buses: vec![bus("only", vec![message(0, 0, 1_000_000, Some(shape))])],
             ..Network::default()
         };
         let found = network.assess(&mut LengthSearch::new()).unwrap();

@@ -5,94 +5,39 @@
 //! compiler; without one, the test reports that and is skipped.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../common/host_program.rs"]
+mod host_program;
 mod model;
 mod schedule;
 
 use schedule::{Dice, Schedule};
-use std::{
-    fmt::Write as _,
-    fs,
-    io::Write as _,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    thread,
-};
+use std::{fmt::Write as _, fs};
 
 /// An access outside of an array terminates the program.
 const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
-/// Returns the compiled program, or the reason why there is none.
-fn compiled(name: &str, flags: &[&str]) -> Result<PathBuf, String> {
-    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod/bitcan");
-    let mut sources = vec![module.join("host/shared.c")];
-    for folder in ["core", "shared"] {
-        let files = fs::read_dir(module.join(folder)).unwrap();
-        let files = files.map(|e| e.unwrap().path());
-        sources.extend(files.filter(|p| p.extension().is_some_and(|e| e == "c")));
-    }
-    sources.sort();
-    assert!(sources.len() >= 10, "the core's files: {sources:?}");
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("bitcan-shared-{name}-{}", std::process::id()));
-    let compiler = Command::new("cc")
-        .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-o"])
-        .arg(&out)
-        .args(flags)
-        .args(&sources)
-        .output();
-    let done = compiler.map_err(|why| format!("there is no C compiler `cc`: {why}"))?;
-    let message = String::from_utf8_lossy(&done.stderr);
-    if !flags.is_empty() && !done.status.success() {
-        return Err(format!("`cc` does not know {flags:?}: {message}"));
-    }
-    assert!(done.status.success(), "cc: {message}");
-    Ok(out)
-}
-
 /// Runs the C program; `None` if it cannot be built.
 fn play(name: &str, flags: &[&str], input: String) -> Option<String> {
-    let program = match compiled(name, flags) {
-        Ok(program) => program,
-        Err(why) => {
-            eprintln!("SKIPPED because {why}");
-            return None;
-        }
-    };
-    let mut child = Command::new(&program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let writer = thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(output.status.success(), "shared: {}", output.status);
-    fs::remove_file(program).unwrap();
-    Some(String::from_utf8(output.stdout).unwrap())
+    let built = host_program::compile("shared", &["core", "shared"], name, flags);
+    let output = host_program::run(built.as_deref().map_err(String::as_str), input);
+    if let Ok(program) = built {
+        fs::remove_file(program).unwrap();
+    }
+    output
 }
 
 #[test]
 fn random_schedules_do_the_same_in_the_kernel_module() {
     let schedules: Vec<Schedule> = (0..400).map(Schedule::random).collect();
     let input: String = schedules.iter().map(Schedule::text).collect();
-    let Some(output) = play("schedules", &[], input) else {
+    let Some(output) = play("shared-schedules", &[], input) else {
         return;
     };
     let mut answers = output.split("end\n");
     for (seed, schedule) in schedules.iter().enumerate() {
         let ours = schedule.play();
         let theirs = answers.next().unwrap();
-        if ours != theirs {
-            let differs = ours.lines().zip(theirs.lines()).position(|(a, b)| a != b);
-            let line = differs.unwrap_or(ours.lines().count().min(theirs.lines().count()));
-            panic!(
-                "seed {seed}, line {line}:\n vcontroller: {:?}\n bitcan:      {:?}\n{}",
-                ours.lines().nth(line),
-                theirs.lines().nth(line),
-                schedule.text()
-            );
-        }
+        host_program::assert_same(&ours, theirs, seed as u64, &schedule.text());
     }
     // The comparison is meaningful only if these events occur.
     let count = |what: &str| output.lines().filter(|l| l.contains(what)).count();
@@ -194,7 +139,7 @@ fn whatever_a_function_writes_into_its_memory_harms_only_itself() {
         )
         .unwrap();
     }
-    let Some(output) = play("hostile", SANITIZED, input) else {
+    let Some(output) = play("shared-hostile", SANITIZED, input) else {
         return;
     };
     let mut sent = 0;

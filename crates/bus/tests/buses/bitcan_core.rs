@@ -2,6 +2,7 @@
 //! and every event, time and counter the same. Compiles kmod/bitcan/host/replay.c with the
 //! system's C compiler; if there is none, the tests print that and are skipped.
 
+use crate::host_program;
 use cangate_bus::{
     Bus, BusConfig, ErrorKind, FaultTime, FrameFault, NodeConfig, NodeEvent, NodeId, SendError,
 };
@@ -10,65 +11,13 @@ use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng as _, SeedableRng as _},
 };
-use std::{
-    fmt::Write as _,
-    fs,
-    io::Write as _,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::OnceLock,
-    thread,
-};
+use std::{fmt::Write as _, path::PathBuf, sync::OnceLock};
 
-/// Returns the compiled program, or the reason why there is none.
-fn replay() -> Result<&'static Path, &'static str> {
-    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| {
-        let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod/bitcan");
-        let core = fs::read_dir(module.join("core")).unwrap();
-        let mut sources: Vec<PathBuf> = core.map(|e| e.unwrap().path()).collect();
-        sources.retain(|p| p.extension().is_some_and(|e| e == "c"));
-        sources.sort();
-        assert!(sources.len() >= 5, "the core's files: {sources:?}");
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("bitcan-replay-{}", std::process::id()));
-        let compiler = Command::new("cc")
-            .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-o"])
-            .arg(&out)
-            .arg(module.join("host/replay.c"))
-            .args(&sources)
-            .output();
-        let done = match compiler {
-            Ok(done) => done,
-            Err(why) => return Err(format!("there is no C compiler `cc`: {why}")),
-        };
-        let message = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "cc: {message}");
-        Ok(out)
-    });
-    built.as_deref().map_err(String::as_str)
-}
-
-/// Runs the C program; returns `None` if it cannot be built.
+/// Runs the C program, which is compiled once; returns `None` if it cannot be built.
 fn play(input: String) -> Option<String> {
-    let program = match replay() {
-        Ok(program) => program,
-        Err(why) => {
-            eprintln!("SKIPPED because {why}");
-            return None;
-        }
-    };
-    let mut child = Command::new(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let writer = thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(output.status.success(), "replay: {}", output.status);
-    Some(String::from_utf8(output.stdout).unwrap())
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| host_program::compile("replay", &["core"], "replay", &[]));
+    host_program::run(built.as_deref().map_err(String::as_str), input)
 }
 
 /// Random numbers in the ranges that the schedules need.
@@ -459,16 +408,7 @@ fn compare(seeds: std::ops::Range<u64>) -> Option<String> {
     for (seed, schedule) in seeds.zip(&schedules) {
         let ours = schedule.play();
         let theirs = answers.next().unwrap();
-        if ours != theirs {
-            let differs = ours.lines().zip(theirs.lines()).position(|(a, b)| a != b);
-            let line = differs.unwrap_or(ours.lines().count().min(theirs.lines().count()));
-            panic!(
-                "seed {seed}, line {line}:\n bus:    {:?}\n bitcan: {:?}\n{}",
-                ours.lines().nth(line),
-                theirs.lines().nth(line),
-                schedule.text()
-            );
-        }
+        host_program::assert_same(&ours, theirs, seed, &schedule.text());
     }
     Some(output)
 }

@@ -13,5 +13,7 @@ mod bitwise;
 #[path = "../common/mod.rs"]
 mod common;
 mod faults;
+#[path = "../common/host_program.rs"]
+mod host_program;
 mod properties;
 mod response_time;

@@ -13,21 +13,21 @@ use port::composed::rules::{ComposedMessage, SendTiming};
 use route::PortId;
 
 /// Adds the made messages of a gateway to the buses to which routes lead them, if the set does not
-/// have them. `delay`: the longest time by which the gateway is late.
+/// have them. The gateway has its number. `delay`: the longest time by which it is late.
 pub(super) fn add(
     all: &mut ConnectedSet,
-    config: &GatewayConfig,
+    gateway: (usize, &GatewayConfig),
     ports: &[Option<AttachedPort>],
     tables: &RoutingTables<'_>,
     delay: Nanos,
 ) -> Result<(), Failure> {
-    for (number, spec) in (0_u16..).zip(&config.ports) {
+    for (number, spec) in (0_u16..).zip(&gateway.1.ports) {
         let Some(settings) = spec.settings.downcast_ref::<ComposedSettings>() else {
             continue;
         };
         for made in &settings.messages {
             let label = made_label(made, spec);
-            for (sent, whole) in with_parts(all, config, tables, made, PortId(number), delay)? {
+            for (sent, whole) in with_parts(all, gateway, tables, made, PortId(number), delay)? {
                 let to = ports.get(usize::from(sent.to.0)).copied().flatten();
                 let Some(to) = to else { continue };
                 let place = match find(all, to.bus, &sent.shape) {
@@ -52,7 +52,7 @@ pub(super) fn add(
 /// splits them, the copies of the parts, each with its FD frame.
 fn with_parts(
     connected: &mut ConnectedSet,
-    config: &GatewayConfig,
+    (gateway, config): (usize, &GatewayConfig),
     tables: &RoutingTables<'_>,
     message: &ComposedMessage,
     from: PortId,
@@ -73,6 +73,7 @@ fn with_parts(
             if let Some(period) = least_distance(&message.timing) {
                 let arrival = Arrival::new(period, delay, 0).map_err(Failure::run)?;
                 connected.splits.push(SplitLoad {
+                    gateway,
                     port: port.name.clone(),
                     room: settings.queue,
                     frames: made.frames,

@@ -84,10 +84,10 @@ pub(super) fn connect(
              bus that it names, another one on that of [nodes.PORT], or of its own name",
         ));
     }
-    for gateway in &gateways {
+    for (number, gateway) in gateways.iter().enumerate() {
         made::add(
             &mut all,
-            gateway.config,
+            (number, gateway.config),
             &gateway.ports,
             &gateway.tables,
             delay,
@@ -238,6 +238,7 @@ impl WayFollower<'_, '_> {
         };
         let delay = way.delay.saturating_add(self.delay);
         self.all.splits.push(SplitLoad {
+            gateway: number,
             port: port.clone(),
             room: settings.queue,
             frames: made.frames,

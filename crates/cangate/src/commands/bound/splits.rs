@@ -30,6 +30,8 @@ pub(super) struct SplitFrames {
 /// The frames that a message causes in the queue of a port that splits or joins them.
 #[derive(Clone)]
 pub(super) struct SplitLoad {
+    /// The number of the gateway. Two gateways can have ports of one name.
+    pub(super) gateway: usize,
     /// The name of the port.
     pub(super) port: String,
     /// The most frames in its queue.
@@ -67,17 +69,19 @@ impl SplitLoad {
     }
 }
 
-/// Returns the ports whose queues can overflow, each once.
+/// Returns the names of the ports whose queues can overflow.
 pub(super) fn overflowing(loads: &[SplitLoad], found: &NetworkFound) -> Vec<String> {
-    let mut sums: BTreeMap<&str, (u32, u64)> = BTreeMap::new();
+    let mut sums: BTreeMap<(usize, &str), (u32, u64)> = BTreeMap::new();
     for load in loads {
-        let (_, sum) = sums.entry(&load.port).or_insert((load.room, 0));
+        let (_, sum) = sums
+            .entry((load.gateway, &load.port))
+            .or_insert((load.room, 0));
         *sum = sum.saturating_add(load.most(found).unwrap_or(u64::MAX));
     }
     let full = sums
         .into_iter()
         .filter(|(_, (room, sum))| *sum > u64::from(*room));
-    full.map(|(port, _)| port.to_owned()).collect()
+    full.map(|((_, port), _)| port.to_owned()).collect()
 }
 
 /// The frames that a port makes, or the reason why there is none.
@@ -148,4 +152,28 @@ pub(super) fn made(
         }),
         within: None,
     })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::{LengthSearch, Network};
+
+    /// A queue with room for three parts, which come at once, and one without.
+    #[test]
+    fn ports_of_one_name_have_queues_of_their_own() {
+        let found = Network::default().assess(&mut LengthSearch::new()).unwrap();
+        let load = |gateway, room| SplitLoad {
+            gateway,
+            port: "parts".to_owned(),
+            room,
+            frames: HopFrames::Split(NonZeroU8::new(3).unwrap()),
+            source: SplitSource::Made(Arrival::new(1_000_000, 0, 0).unwrap()),
+            delay: 50_000,
+        };
+        for (rooms, full) in [([3, 3], 0), ([100, 2], 1), ([2, 100], 1), ([2, 2], 2)] {
+            let loads = [load(0, rooms[0]), load(1, rooms[1])];
+            assert_eq!(overflowing(&loads, &found).len(), full, "{rooms:?}");
+        }
+    }
 }
