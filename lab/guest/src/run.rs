@@ -1,6 +1,6 @@
 //! The run of a guest, from its description to its results.
 
-use crate::agent::{BenchOrders, HostDelivery, REGISTERS};
+use crate::agent::{BenchOrders, DeliveredFile, HostDelivery, PauseOrder, REGISTERS};
 use crate::cache::RunFolder;
 use crate::error::Error;
 use crate::fetch::PackageTree;
@@ -61,30 +61,44 @@ impl Lab {
         sink: &mut dyn OutputSink,
         begin: Option<&mut dyn FnMut(GuestKeyboard)>,
     ) -> Result<GuestOutcome, Error> {
+        // An image with files of the caller's is rarely booted twice, and other processes do not
+        // know that a machine continues a saved one.
+        let delivered = DeliveredFile::read_all(&spec.files);
+        let alone = spec.virtio.is_empty() && spec.shm.is_empty();
+        let pause = PauseOrder::for_time(spec.time).filter(|_| alone && delivered.is_some());
+        let without_files;
+        let (spec, files) = match (pause, delivered) {
+            (Some(_), Some(files)) => {
+                without_files = GuestSpec {
+                    files: Vec::new(),
+                    ..spec.clone()
+                };
+                (&without_files, files)
+            }
+            _ => (spec, Vec::new()),
+        };
         let parts = self.parts(spec, progress)?;
-        // Only in virtual time, a guest does not notice that it was stopped. An image with files of
-        // the caller's is rarely booted twice.
-        let saved = matches!(spec.time, TimeMode::Virtual { .. })
-            && spec.files.is_empty()
-            && spec.virtio.is_empty()
-            && spec.shm.is_empty();
         let input = begin.is_some().then(|| parts.folder.path("input"));
         let mut options = QemuOptions {
             input: input.as_deref(),
             virtio: &spec.virtio,
             shm: &spec.shm,
-            ..parts.options(spec, saved)
+            ..parts.options(spec, pause.unwrap_or(PauseOrder::None))
         };
-        let state = if saved {
-            self.saved(&parts, &options, spec, progress)?
-        } else {
-            None
+        let state = match pause {
+            Some(_) => self.saved(&parts, &options, spec, progress)?,
+            None => None,
         };
         options.restore = state.as_deref();
         if state.is_none() {
-            options.words = words(spec, false);
+            options.words = words(spec, PauseOrder::None);
         }
-        deliver(&parts.job, &HostDelivery::Job(spec.job.clone()))?;
+        let job = spec.job.clone();
+        let delivery = match files.is_empty() {
+            true => HostDelivery::Job(job),
+            false => HostDelivery::WithFiles(files, job),
+        };
+        deliver(&parts.job, &delivery)?;
         // Set only now, because the saved machine is the same with and without a trace.
         let trace = parts.folder.path("trace");
         options.trace = spec.trace_registers.then_some(trace.as_path());
@@ -230,8 +244,8 @@ pub(crate) struct GuestParts {
 }
 
 impl GuestParts {
-    /// Returns the options with which the guest boots; `pause`: to be saved then.
-    pub(crate) fn options(&self, spec: &GuestSpec, pause: bool) -> QemuOptions<'_> {
+    /// Returns the options with which the guest boots.
+    pub(crate) fn options(&self, spec: &GuestSpec, pause: PauseOrder) -> QemuOptions<'_> {
         let linked = spec.linked.as_ref();
         QemuOptions {
             kernel: &self.booted,
@@ -265,7 +279,7 @@ impl GuestParts {
 }
 
 /// Returns the agent's words on the kernel's command line, and those for the kernel.
-fn words(spec: &GuestSpec, pause: bool) -> Vec<String> {
+fn words(spec: &GuestSpec, pause: PauseOrder) -> Vec<String> {
     let orders = BenchOrders::from_spec(spec, pause);
     [orders.words(), spec.boot.clone()].concat()
 }

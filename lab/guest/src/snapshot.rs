@@ -4,7 +4,7 @@
 use crate::cache::CacheFolder;
 use crate::error::Error;
 use crate::fetch::{PackageTree, RECORD};
-use crate::machine::GuestFile;
+use crate::machine::{GuestFile, TimeMode};
 use crate::own::{self, GuestPrograms};
 use crate::progress::ProgressReport;
 use crate::qemu::{QemuOptions, QemuProcess, STALL_TIMEOUT};
@@ -86,6 +86,12 @@ pub(crate) fn state(
     let made = cache.stage(&name, progress, |part| {
         progress.stage(&format!("{what}: {} MB of memory", options.memory));
         for _ in 0..TRIES {
+            if !matches!(options.time, TimeMode::Virtual { .. }) {
+                let mut process = QemuProcess::start(qemu, options, &part.join("qemu"))?;
+                process.stops(BOOT).map_err(Error::NotStopped)?;
+                let saved = process.save(&part.join("state"));
+                return saved.map_err(Error::NotSaved);
+            }
             // If QEMU's main loop waits until the thread of the guest's processor has stopped, the
             // machine stops as it usually does.
             let mut process = linux::schedule::on_one_processor(turn(), || {
@@ -99,8 +105,9 @@ pub(crate) fn state(
                 process.stops(BOOT)
             };
             stops().map_err(Error::NotStopped)?;
-            let usual = process.save(&part.join("state")).map_err(Error::NotSaved)?;
-            if usual {
+            let saved = process.save(&part.join("state"));
+            saved.map_err(Error::NotSaved)?;
+            if process.was_usual().map_err(Error::NotSaved)? {
                 return Ok(());
             }
         }

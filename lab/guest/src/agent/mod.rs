@@ -17,9 +17,9 @@ mod pause;
 mod shell;
 mod system;
 
-pub(crate) use delivery::HostDelivery;
+pub(crate) use delivery::{DeliveredFile, HostDelivery};
 pub use error::AgentError;
-pub(crate) use orders::BenchOrders;
+pub(crate) use orders::{BenchOrders, PauseOrder};
 pub use outputs::JobOutputs;
 
 use crate::devices::card_addresses;
@@ -106,14 +106,22 @@ fn job<T: AgentTasks>(
     tasks: &T,
     outputs: &mut JobOutputs,
 ) -> Result<i32, AgentError> {
-    if orders.pause {
-        pause::pause()?;
+    match orders.pause {
+        PauseOrder::None => {}
+        PauseOrder::Exact => pause::pause()?,
+        PauseOrder::AnyTime => pause::pause_at_any_time()?,
     }
     let begin = Instant::now();
     ready(orders, outputs)?;
     let mut delivery = HostDelivery::read()?;
     if let HostDelivery::Linked(machine, job) = delivery {
         linked::up(&machine, begin)?;
+        delivery = HostDelivery::Job(job);
+    }
+    if let HostDelivery::WithFiles(files, job) = delivery {
+        for file in files {
+            file.write()?;
+        }
         delivery = HostDelivery::Job(job);
     }
     let mut prepared = None;
@@ -125,7 +133,9 @@ fn job<T: AgentTasks>(
         delivery = HostDelivery::read()?;
     }
     match delivery {
-        HostDelivery::Prepare { .. } | HostDelivery::Linked(..) => Err(AgentError::PreparedTwice),
+        HostDelivery::Prepare { .. } | HostDelivery::Linked(..) | HostDelivery::WithFiles(..) => {
+            Err(AgentError::PreparedTwice)
+        }
         HostDelivery::Job(GuestJob::Exec { command }) => exec::run(&command, outputs),
         HostDelivery::Job(GuestJob::Shell { terminal }) => shell::run(terminal, outputs),
         HostDelivery::Job(GuestJob::Task { task }) => tasks

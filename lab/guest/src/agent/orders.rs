@@ -1,9 +1,34 @@
 //! The agent's orders on the kernel's command line, one word each.
 
 use super::error::AgentError;
-use crate::machine::{BenchKind, BitcanController, GuestSpec};
+use crate::machine::{BenchKind, BitcanController, GuestSpec, TimeMode};
 use std::fs;
 use std::path::Path;
+
+/// Whether and how the machine stops when the bench is up, so that the host can save it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PauseOrder {
+    /// It does not stop.
+    None,
+    /// At the same instruction in each run: machines in virtual time.
+    Exact,
+    /// At any time. The machine that goes on sets its clock: machines that follow the host's time.
+    AnyTime,
+}
+
+impl PauseOrder {
+    const WORDS: [(Self, &'static str); 2] = [(Self::Exact, "1"), (Self::AnyTime, "any-time")];
+
+    /// Returns how a machine with this clock stops. `None` if it cannot be saved: an experiment in
+    /// real time would notice.
+    pub(crate) fn for_time(time: TimeMode) -> Option<Self> {
+        match time {
+            TimeMode::Virtual { .. } => Some(Self::Exact),
+            TimeMode::Fast { .. } => Some(Self::AnyTime),
+            TimeMode::Real => None,
+        }
+    }
+}
 
 /// The configuration of the bench.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,13 +42,12 @@ pub(crate) struct BenchOrders {
     pub(crate) ethernet: bool,
     /// The numbers of CAN and Ethernet cards on links between machines, for such a machine.
     pub(crate) linked: Option<(u8, u8)>,
-    /// Whether to stop the machine when the bench is up, so that the host can save it.
-    pub(crate) pause: bool,
+    pub(crate) pause: PauseOrder,
 }
 
 impl BenchOrders {
     /// Returns the orders that a guest needs.
-    pub(crate) fn from_spec(spec: &GuestSpec, pause: bool) -> Self {
+    pub(crate) fn from_spec(spec: &GuestSpec, pause: PauseOrder) -> Self {
         Self {
             bench: spec.bench,
             controller: spec.controller,
@@ -60,9 +84,10 @@ impl BenchOrders {
         if let Some((can, ethernet)) = self.linked {
             all.push(format!("cangate.linked={can}:{ethernet}"));
         }
-        if self.pause {
-            all.push("cangate.pause=1".to_owned());
-        }
+        let pause = PauseOrder::WORDS
+            .iter()
+            .find(|(order, _)| *order == self.pause);
+        all.extend(pause.map(|(_, word)| format!("cangate.pause={word}")));
         all
     }
 
@@ -107,7 +132,14 @@ impl BenchOrders {
             linked: word("linked")
                 .map(|text| cards(text).ok_or_else(|| wrong("linked", text)))
                 .transpose()?,
-            pause: word("pause").is_some(),
+            pause: match word("pause") {
+                None => PauseOrder::None,
+                Some(text) => PauseOrder::WORDS
+                    .iter()
+                    .find(|(_, word)| *word == text)
+                    .map(|(order, _)| *order)
+                    .ok_or_else(|| wrong("pause", text))?,
+            },
         })
     }
 }
@@ -119,7 +151,11 @@ mod tests {
     #[test]
     fn what_is_ordered_is_what_is_read() {
         for bench in BenchKind::ALL {
-            for (data_bitrate, ethernet) in [(None, true), (Some(4_000_000), false)] {
+            for (data_bitrate, ethernet, pause) in [
+                (None, true, PauseOrder::Exact),
+                (None, false, PauseOrder::AnyTime),
+                (Some(4_000_000), false, PauseOrder::None),
+            ] {
                 let orders = BenchOrders {
                     bench,
                     controller: BitcanController::Mscan,
@@ -127,7 +163,7 @@ mod tests {
                     data_bitrate,
                     ethernet,
                     linked: ethernet.then_some((2, 1)),
-                    pause: ethernet,
+                    pause,
                 };
                 let line = format!("console=ttyS0 {} -- lab agent\n", orders.words().join(" "));
                 assert_eq!(BenchOrders::parse(&line).unwrap(), orders);

@@ -1,24 +1,18 @@
 //! Stopping the machine at an exact instruction, so that the host can save it.
 
 use super::error::AgentError;
-use std::fs::OpenOptions;
+use crate::program;
+use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 /// Stops the machine for the host to save it. Continues in every machine that is restored from the
 /// saved state.
 pub(super) fn pause() -> Result<(), AgentError> {
-    // Deferred work of drivers (watching a link, measuring a clock) is done after this time; in
-    // virtual time waiting costs nothing.
-    std::thread::sleep(Duration::from_secs(3));
-    let ports = OpenOptions::new()
-        .write(true)
-        .open("/dev/port")
-        .map_err(AgentError::Pause)?;
-    let write = |what: u8| {
-        let written = ports.write_all_at(&[what], PANIC_PORT);
-        written.map_err(AgentError::Pause)
-    };
+    // In virtual time, waiting costs nothing.
+    std::thread::sleep(SETTLING_TIME);
+    let ports = open_ports()?;
+    let write = |what: u8| write_port(&ports, what);
     // Measures the time of a write that has no effect; the first write takes longer.
     write(0)?;
     let start = Instant::now();
@@ -33,6 +27,32 @@ pub(super) fn pause() -> Result<(), AgentError> {
     let moved = stopped > plain * 4 || plain * 4 > LONGEST_PLAIN;
     write(if moved { CRASH_LOADED } else { PANICKED })
 }
+
+/// Stops the machine for the host to save it, in the host's time. Every machine that is restored
+/// from the saved state takes the current time from its clock chip, which follows the host's clock.
+pub(super) fn pause_at_any_time() -> Result<(), AgentError> {
+    std::thread::sleep(SETTLING_TIME);
+    write_port(&open_ports()?, PANICKED)?;
+    program::output(None, &["hwclock", "--hctosys", "--utc"])?;
+    Ok(())
+}
+
+fn open_ports() -> Result<File, AgentError> {
+    let mut options = OpenOptions::new();
+    options
+        .write(true)
+        .open("/dev/port")
+        .map_err(AgentError::Pause)
+}
+
+fn write_port(ports: &File, what: u8) -> Result<(), AgentError> {
+    ports
+        .write_all_at(&[what], PANIC_PORT)
+        .map_err(AgentError::Pause)
+}
+
+/// Deferred work of drivers (watching a link, measuring a clock) is done after this time.
+const SETTLING_TIME: Duration = Duration::from_secs(3);
 
 /// The only port of QEMU's pvpanic device (docs/specs/pvpanic.rst in its source).
 const PANIC_PORT: u64 = 0x505;

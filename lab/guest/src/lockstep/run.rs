@@ -7,7 +7,7 @@ use super::outcome::{LockstepOutcome, MachineOutcome};
 use super::plan::{LockstepPlan, PlanError};
 use super::record::{self, LinkRecord, RecordsError};
 use super::report::{self, MachineReport, ReportError};
-use crate::agent::HostDelivery;
+use crate::agent::{HostDelivery, PauseOrder};
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::machine::GuestSpec;
@@ -218,7 +218,12 @@ impl Lab {
         };
         let parts = self.parts(&spec, progress)?;
         let plugin = self.plugin(Plugin::Lockstep, spec.kernel, progress)?;
-        let state = self.saved(&parts, &parts.options(&spec, true), &spec, progress)?;
+        let state = self.saved(
+            &parts,
+            &parts.options(&spec, PauseOrder::Exact),
+            &spec,
+            progress,
+        )?;
         let state = state.ok_or_else(|| LockstepError::NotSaved(machine.name.clone()))?;
         deliver(&parts.job, &HostDelivery::Linked(linked, spec.job.clone()))?;
         // The file has no name of its own; this one leads to it as long as this process runs.
@@ -264,7 +269,7 @@ impl Lab {
             state,
             plugin,
         } = machine;
-        let mut options = parts.options(spec, true);
+        let mut options = parts.options(spec, PauseOrder::Exact);
         options.lockstep = Some(plugin);
         options.restore = Some(state);
         let started = QemuProcess::start(&parts.qemu, &options, &parts.folder.path("qemu"));

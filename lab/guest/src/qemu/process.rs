@@ -148,12 +148,10 @@ impl QemuProcess {
         }
     }
 
-    /// Saves the whole machine, which has stopped itself, into a file. Returns false if the machine
-    /// did not stop as it usually does, which the guest itself reports when it continues: such a
-    /// state differs from the usual one and cannot be used.
+    /// Saves the whole machine, which has stopped itself, into a file.
     ///
     /// There is no time limit, unless nothing more is written for [`STALL_TIMEOUT`].
-    pub(crate) fn save(&mut self, file: &Path) -> Result<bool, MonitorError> {
+    pub(crate) fn save(&mut self, file: &Path) -> Result<(), MonitorError> {
         let deadline = Instant::now() + STALL_TIMEOUT;
         let monitor = self.monitor(deadline)?;
         let on = json!({ "capabilities": [{ "capability": "events", "state": true }] });
@@ -176,7 +174,7 @@ impl QemuProcess {
                 message => message?,
             };
             match event.pointer("/data/status").and_then(Value::as_str) {
-                Some("completed") => break,
+                Some("completed") => return Ok(()),
                 Some("failed") => {
                     let status = monitor.command("query-migrate", &json!({}), deadline)?;
                     let words = status.get("error-desc").and_then(Value::as_str);
@@ -186,7 +184,14 @@ impl QemuProcess {
                 _ => {}
             }
         }
+    }
+
+    /// Continues a machine in virtual time that was saved, and returns whether it had stopped as it
+    /// usually does, which the guest itself reports. Otherwise the state differs from the usual one
+    /// and cannot be used.
+    pub(crate) fn was_usual(&mut self) -> Result<bool, MonitorError> {
         let deadline = Instant::now() + STALL_TIMEOUT;
+        let monitor = self.monitor(deadline)?;
         // The event for the end of saving comes shortly before QEMU has finished it.
         while let Err(error) = monitor.command("cont", &json!({}), deadline) {
             if Instant::now() >= deadline {
