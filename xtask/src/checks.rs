@@ -200,7 +200,7 @@ pub(crate) fn readme(workspace: &Workspace) -> Result<TestTally> {
         }
         tally.add(TestTally::check(named));
     }
-    let mut demo = workspace.cargo("run");
+    let mut demo = workspace.release_cargo("run");
     demo.args(["--release", "--", "demo"]);
     println!("README's first command, with a lock file: {}", line(&demo));
     tally.add(TestTally::check(show(&mut demo)?));

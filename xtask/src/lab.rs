@@ -18,7 +18,7 @@ const NEEDS: [&str; 2] = ["apt-get", "dpkg-deb"];
 /// Builds both programs for release (the gateway for the laboratory's guests), and returns their
 /// folder.
 pub(crate) fn programs(workspace: &Workspace) -> Result<PathBuf> {
-    let mut build = workspace.cargo("build");
+    let mut build = workspace.release_cargo("build");
     build.args(["--release", "-p", "cangate", "-p", "cangate-lab"]);
     if !show(&mut build)? {
         bail!("cangate and cangate-lab do not build");

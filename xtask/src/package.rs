@@ -18,6 +18,7 @@ use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The options for linking the program statically: it needs nothing of the system except the
 /// kernel, so that one package works on every distribution. Only the program is compiled with them,
@@ -42,6 +43,15 @@ impl PackageProfile {
         match self {
             Self::Dist => "dist",
             Self::Release => "release",
+        }
+    }
+
+    /// Returns a cargo command for programs of this profile: with those of other steps' programs,
+    /// it has the same options as theirs.
+    fn cargo(self, workspace: &Workspace, subcommand: &str) -> Command {
+        match self {
+            Self::Dist => workspace.cargo(subcommand),
+            Self::Release => workspace.release_cargo(subcommand),
         }
     }
 }
@@ -169,7 +179,7 @@ fn amd64(
                 .to_owned(),
         ));
     }
-    let mut build = workspace.cargo("rustc");
+    let mut build = profile.cargo(workspace, "rustc");
     build.args(["--profile", profile.name()]);
     if !show(build.args(options.split_whitespace()))? {
         bail!("{name} does not build, linked statically");
@@ -191,7 +201,7 @@ fn arm64(
         return Ok(Err(why));
     }
     arm64::build(workspace, profile)?;
-    let mut build = workspace.cargo("build");
+    let mut build = profile.cargo(workspace, "build");
     if !show(build.args(["--release", "-p", "cangate"]))? {
         bail!("cangate does not build");
     }

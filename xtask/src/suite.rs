@@ -200,11 +200,12 @@ impl LeftTests {
                 String::new()
             };
             words.push(format!(
-                "left for `cargo xtask test --all --long`: {tests}the steps {}; about {} more, and {} packages \
-                 and four targets in arm64 and a real-time kernel in guests",
+                "left for `cargo xtask test --all --long`: {tests}the steps {}; about {} more, and {} packages, \
+                 the commands {} and four targets in arm64 and a real-time kernel in guests",
                 names(&steps),
                 time(&steps),
-                arm64::COMPUTING.len()
+                arm64::COMPUTING.len(),
+                arm64::COMPUTING_COMMANDS.join(", ")
             ));
         }
         words

@@ -84,6 +84,16 @@ impl Workspace {
         command
     }
 
+    /// Returns the same for a command that builds with the profile `release`, with more
+    /// optimization where the laboratory's guests spend their time.
+    pub(crate) fn release_cargo(&self, subcommand: &str) -> Command {
+        let mut command = self.cargo(subcommand);
+        for package in BPF_LOADERS {
+            set_level(&mut command, package, "2");
+        }
+        command
+    }
+
     /// Returns the file for the complete output of a step.
     pub(crate) fn log(&self, step: &str) -> PathBuf {
         self.logs.join(format!("{step}.log"))
@@ -148,9 +158,14 @@ impl Workspace {
 impl TestBinary {
     /// Returns the names of its tests, with the prefix.
     pub(crate) fn tests(&self) -> Result<Vec<String>> {
-        let names = self.list(&[])?;
+        let names = self.names()?;
         let named = |name: String| format!("{}::{name}", self.prefix);
         Ok(names.into_iter().map(named).collect())
+    }
+
+    /// Returns the names of its tests, as libtest prints them.
+    pub(crate) fn names(&self) -> Result<Vec<String>> {
+        self.list(&[])
     }
 
     /// Returns the names of its tests that are ignored by default, as libtest prints them.
@@ -177,6 +192,11 @@ impl TestBinary {
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
+
+/// Crates that load BPF programs, and that the profile `release` leaves without optimization for a
+/// short first build. They read all types of a kernel at each start of a gateway, which takes long
+/// in an emulated machine, and tests start some hundred.
+const BPF_LOADERS: [&str; 2] = ["aya-obj", "object"];
 
 /// Sets the level of optimization of a package in the profile `release`, for a cargo command.
 /// `level` is as in TOML.

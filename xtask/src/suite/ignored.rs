@@ -125,7 +125,7 @@ fn optimized_tests(
 ) -> Result<libtest::TestRun> {
     let packages: BTreeSet<_> = binaries.iter().map(|binary| &binary.package).collect();
     let selectors: BTreeSet<_> = binaries.iter().map(|binary| &binary.selector).collect();
-    let mut test = workspace.cargo("test");
+    let mut test = workspace.release_cargo("test");
     test.args(["--release", "--no-fail-fast"]);
     let mut log = which.name().to_owned();
     if packages.iter().any(|package| *package == UNOPTIMIZED) {
