@@ -89,7 +89,7 @@ impl Workspace {
     pub(crate) fn release_cargo(&self, subcommand: &str) -> Command {
         let mut command = self.cargo(subcommand);
         for package in BPF_LOADERS {
-            set_level(&mut command, package, "2");
+            set_level(&mut command, package, "1");
         }
         command
     }
@@ -195,8 +195,8 @@ pub(crate) fn cargo() -> OsString {
 
 /// Crates that load BPF programs, and that the profile `release` leaves without optimization for a
 /// short first build. They read all types of a kernel at each start of a gateway, which takes long
-/// in an emulated machine, and tests start some hundred.
-const BPF_LOADERS: [&str; 2] = ["aya-obj", "object"];
+/// in an emulated machine, and tests start some hundred gateways.
+const BPF_LOADERS: [&str; 4] = ["aya", "aya-obj", "cangate-offload", "object"];
 
 /// Sets the level of optimization of a package in the profile `release`, for a cargo command.
 /// `level` is as in TOML.

@@ -1,7 +1,7 @@
 //! Tests that are marked `#[ignore]`: they need an optimized build, or boot guests.
 
 use crate::command::command;
-use crate::workspace::{TestBinary, Workspace, set_level};
+use crate::workspace::{TestBinary, Workspace};
 use crate::{lab, libtest, parallel};
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
@@ -60,11 +60,6 @@ const THREADS: &str = "--test-threads=4";
 /// release: the tests themselves mostly wait.
 const BOOT_GUESTS: [&str; 2] = ["cangate-lab", "cangate-guest"];
 
-/// A package that the profile `release` leaves without optimization, and whose own tests need it.
-/// They are built by a cargo command of their own: in a common one, the packages that depend on it
-/// would be built once more.
-const UNOPTIMIZED: &str = "cangate-offload";
-
 /// Runs the tests that are marked `#[ignore]` because they need an optimized build, or boot guests.
 pub(super) fn ignored_tests(
     workspace: &Workspace,
@@ -81,13 +76,8 @@ pub(super) fn ignored_tests(
     }
     let programs = lab::programs(workspace)?;
     let mut parts: Vec<TestPart<'_>> = guests.into_iter().map(TestPart::Guests).collect();
-    let (alone, others): (Vec<_>, Vec<_>) = optimized
-        .into_iter()
-        .partition(|binary| binary.package == UNOPTIMIZED);
-    for binaries in [alone, others] {
-        if !binaries.is_empty() {
-            parts.push(TestPart::Optimized(binaries));
-        }
+    if !optimized.is_empty() {
+        parts.push(TestPart::Optimized(optimized));
     }
     let mut run = libtest::TestRun::default();
     // The guests of most programs leave a processor idle now and then.
@@ -117,7 +107,7 @@ enum TestPart<'a> {
     Optimized(Vec<&'a TestBinary>),
 }
 
-/// Runs those that need an optimized build: all of them, or those of [`UNOPTIMIZED`].
+/// Runs those that need an optimized build.
 fn optimized_tests(
     workspace: &Workspace,
     binaries: &[&TestBinary],
@@ -127,11 +117,6 @@ fn optimized_tests(
     let selectors: BTreeSet<_> = binaries.iter().map(|binary| &binary.selector).collect();
     let mut test = workspace.release_cargo("test");
     test.args(["--release", "--no-fail-fast"]);
-    let mut log = which.name().to_owned();
-    if packages.iter().any(|package| *package == UNOPTIMIZED) {
-        set_level(&mut test, UNOPTIMIZED, "3");
-        log = format!("{log}-{UNOPTIMIZED}");
-    }
     for package in packages {
         test.args(["-p", package]);
     }
@@ -140,7 +125,7 @@ fn optimized_tests(
     }
     test.args(["--", "--ignored", "--show-output", THREADS]);
     test.args(which.filter());
-    libtest::run(&mut test, &workspace.log(&log))
+    libtest::run(&mut test, &workspace.log(which.name()))
 }
 
 /// Runs those tests of a program that boot guests: the step `build` has built the test program; the
