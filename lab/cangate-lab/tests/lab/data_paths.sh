@@ -1,5 +1,5 @@
-# One list of situations over all data paths: none, can-gw, bpf, auto. Each line `cell SITUATION PATH …` is one of them; see
-# data_paths.rs, and the table "Where data paths differ" in docs/gateway-toml.md.
+# One list of situations over the data paths that are its arguments: none, can-gw, bpf, auto. Each line
+# `cell SITUATION PATH …` is one of them; see data_paths.rs, and the table "Where data paths differ" in docs/gateway-toml.md.
 cd /tmp
 modprobe -a can-raw can-gw vcan vxcan sch_ingress cls_bpf || exit 99
 mkdir -p /tmp/run
@@ -79,7 +79,7 @@ until_seen() { # as `sends`, with one frame, until it is seen: the kernel looks 
     echo "$got"
 }
 
-for path in none can-gw bpf auto; do
+for path in "$@"; do
     situation=plain
     toml '' a1 b0 ''
     begin && cell "$(sends b1 from_a0 123#01 123##1112233 123#R3)" && finish

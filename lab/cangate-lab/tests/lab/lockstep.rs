@@ -170,8 +170,13 @@ fn make_nice(machines: &[u32], _: &Path) {
 
 #[test]
 #[ignore = "boots guests"]
-fn machines_on_ethernet_repeat_on_a_busy_host() {
+fn machines_on_ethernet_repeat() {
     let Some(_lab) = waiting_lab() else { return };
+    machines_on_ethernet_repeat_beside(|| None);
+}
+
+/// Compares a run with one beside the processes of `busy`.
+fn machines_on_ethernet_repeat_beside(busy: impl FnOnce() -> Option<Hogs>) {
     let alone = run(ETHERNET, |_, _| {});
     assert!(
         alone.output.status.success(),
@@ -190,7 +195,7 @@ fn machines_on_ethernet_repeat_on_a_busy_host() {
         least.parse::<f64>().ok()
     });
     assert!(least.unwrap() > way.as_secs_f64() * 1e3, "{out}");
-    let _hogs = Hogs::start();
+    let _hogs = busy();
     // Another interval, and unequal shares of the host.
     let other = format!("interval = \"20us\"\n{ETHERNET}");
     let busy = run(&other, make_nice);
@@ -324,6 +329,16 @@ fn model(log: &[Sent]) -> (Vec<Sent>, usize) {
 fn machines_on_a_can_bus_repeat_and_their_bus_is_the_models() {
     let Some(_lab) = waiting_lab() else { return };
     let alone = run(&bus(), |_, _| {});
+    assert_bus_is_the_models(&alone);
+    assert_same_bus(&alone, &run_with_another_interval());
+}
+
+/// Runs the machines on a bus with another interval, and unequal shares of the host.
+fn run_with_another_interval() -> Run {
+    run(&format!("interval = \"40us\"\n{}", bus()), make_nice)
+}
+
+fn assert_bus_is_the_models(alone: &Run) {
     assert!(
         alone.output.status.success(),
         "{}{}",
@@ -361,15 +376,13 @@ fn machines_on_a_can_bus_repeat_and_their_bus_is_the_models() {
         );
         assert_eq!(seen.len(), 3 * FRAMES);
     }
-    let unskipped = run(&format!("skip_idle = false\n{}", bus()), |_, _| {});
-    let _hogs = Hogs::start();
-    let busy = run(&format!("interval = \"40us\"\n{}", bus()), make_nice);
-    for other in [&unskipped, &busy] {
-        let both = format!("{}\n{}", alone.out(), other.out());
-        assert_eq!(alone.digest(), other.digest(), "{both}");
-        for file in ["body.log", "body.csv", "low.out", "middle.out", "high.out"] {
-            assert_eq!(alone.log(file), other.log(file), "{file}");
-        }
+}
+
+fn assert_same_bus(alone: &Run, other: &Run) {
+    let both = format!("{}\n{}", alone.out(), other.out());
+    assert_eq!(alone.digest(), other.digest(), "{both}");
+    for file in ["body.log", "body.csv", "low.out", "middle.out", "high.out"] {
+        assert_eq!(alone.log(file), other.log(file), "{file}");
     }
 }
 
@@ -450,6 +463,24 @@ fn a_machine_without_an_end_is_named() {
 
 mod long {
     use super::*;
+
+    #[test]
+    #[ignore = "boots guests"]
+    fn machines_on_ethernet_repeat_on_a_busy_host() {
+        let Some(_lab) = waiting_lab() else { return };
+        machines_on_ethernet_repeat_beside(|| Some(Hogs::start()));
+    }
+
+    #[test]
+    #[ignore = "boots guests"]
+    fn machines_on_a_can_bus_repeat_on_a_busy_host_and_without_skipping() {
+        let Some(_lab) = waiting_lab() else { return };
+        let alone = run(&bus(), |_, _| {});
+        let unskipped = run(&format!("skip_idle = false\n{}", bus()), |_, _| {});
+        assert_same_bus(&alone, &unskipped);
+        let _hogs = Hogs::start();
+        assert_same_bus(&alone, &run_with_another_interval());
+    }
 
     #[test]
     #[ignore = "boots guests"]
