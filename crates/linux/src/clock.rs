@@ -19,8 +19,8 @@ pub struct ClockState {
     pub lead: ClockLead,
 }
 
-/// The time by which the system clock is ahead of `CLOCK_MONOTONIC`. Only a step of the system clock
-/// changes it: the kernel slews both alike.
+/// The time by which the system clock is ahead of `CLOCK_MONOTONIC`. Only a step of the system
+/// clock changes it: the kernel slews both alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClockLead {
     /// The time, ns.
