@@ -11,7 +11,7 @@ const PERIOD: Nanos = 1 << 32;
 pub struct PresentationTime {
     /// The time modulo 2^32 ns.
     pub low: u32,
-    /// The sender does not vouch for the time: its clock was not synchronised (IEEE 1722, `tu`).
+    /// The sender marks the time as uncertain: its clock was not synchronised (IEEE 1722, `tu`).
     pub is_uncertain: bool,
 }
 

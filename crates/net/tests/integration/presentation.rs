@@ -154,6 +154,20 @@ fn slowly(low: u32, now: Nanos) -> Nanos {
     one.clamp(0, u64::MAX.into()) as u64
 }
 
+/// A second ahead is ahead; a nanosecond more is 3.29 s ago. No time is before the clock's
+/// beginning.
+#[test]
+fn the_range_has_exact_ends() {
+    let resolve = |time, now| PresentationTime::at(time).resolve(now);
+    for now in [5_000_000_000, 1_700_000_000_123_456_789] {
+        let last = now + PresentationTime::FARTHEST_AHEAD;
+        assert_eq!(resolve(last, now), last);
+        assert_eq!(resolve(last + 1, now), last + 1 - (1 << 32));
+    }
+    assert_eq!(resolve(1_000_000_001, 0), 0);
+    assert_eq!(resolve(7, 9), 7);
+}
+
 proptest! {
     #[test]
     fn the_whole_time_is_the_nearest_one(low: u32, now: u64, near in -5_000_000_000..5_000_000_000_i64) {

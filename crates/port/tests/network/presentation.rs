@@ -97,7 +97,7 @@ fn a_listener_gets_times_by_the_clock_of_the_kernel() {
         let mut reader = AcfReader::new(DEFAULT_STREAM, None);
         reader.check(&buffer[..len]).unwrap();
         let found = reader.next(&buffer[..len], &mut 0).unwrap();
-        let time = EPOCH + 12 * MS + offset.unsigned_abs() as Nanos * 1000 * MS;
+        let time = (EPOCH + 12 * MS).saturating_add_signed(i64::from(offset) * 1_000_000_000);
         let expected = PresentationTime {
             is_uncertain: !state.is_synchronised,
             ..PresentationTime::at(time)

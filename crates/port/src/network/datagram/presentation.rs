@@ -24,6 +24,10 @@ pub(crate) enum TimeScale {
     #[default]
     Tai,
     /// Unix time: that of the system clock.
+    #[cfg_attr(
+        not(feature = "ieee1722"),
+        allow(dead_code, reason = "only this kind has a key for it")
+    )]
     Utc,
 }
 

@@ -215,6 +215,7 @@ fn steps_of_the_system_clock_are_followed() {
         (minutes, minutes),
         (-minutes, 5 - minutes),
         (20_000, 20_000),
+        (40_000, 40_000),
     ];
     for (number, (near, far)) in (0..).zip(steps) {
         NEAR.store(near, Relaxed);
@@ -296,6 +297,21 @@ fn old_frames_do_not_look_fresh() {
         );
         assert_eq!(passed, expected_late);
     }
+}
+
+/// A stamp far ahead, such as one of a log, has the time of sending.
+#[test]
+fn a_stamp_far_ahead_is_the_time_of_sending() {
+    let mut tunnel = TunnelParts::default().open();
+    let now = 5000 * MS;
+    for (number, ahead) in [(1, 900 * MS), (2, 1001 * MS), (3, 9000 * MS)] {
+        tunnel.send(number, Some(EPOCH + now + ahead), now);
+        tunnel.out.flush(now).unwrap();
+    }
+    tunnel.deliver();
+    assert_eq!(tunnel.receive(now), [0; 0]);
+    let due = [2, 3].map(|number| (number, now + 20 * MS));
+    assert_eq!(tunnel.play(), [due[0], due[1], (1, now + 920 * MS)]);
 }
 
 /// The least and the greatest stamps that a frame can have: a time that can be told, and one fate.
