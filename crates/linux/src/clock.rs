@@ -2,19 +2,23 @@
 
 use crate::Errno;
 use crate::errno::last_errno;
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
 
 /// Number of attempts to read two clocks together.
 const ATTEMPTS: usize = 3;
 
+const SECOND: i64 = 1_000_000_000;
+
 /// The state of the system clock (`CLOCK_REALTIME`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClockState {
-    /// A program (PTP, NTP) synchronises it: the kernel does not report `TIME_ERROR` (adjtimex(2)).
-    pub is_synchronised: bool,
-    /// The offset of TAI from UTC as the kernel knows it, seconds; 0 if no program has set it. The
-    /// kernel's `CLOCK_TAI` has the same offset from the system clock.
-    pub tai_offset: i32,
+    /// Whether a program (PTP, NTP) synchronises it: the kernel does not report `TIME_ERROR`
+    /// (adjtimex(2)). `None` if the kernel refuses the answer, for example where a sandbox forbids
+    /// the call.
+    pub is_synchronised: Option<bool>,
+    /// The offset of TAI from UTC as the kernel knows it (`CLOCK_TAI`), seconds; 0 if no program
+    /// has set it.
+    pub tai_offset: i64,
     /// The system clock against the monotonic one.
     pub lead: ClockLead,
 }
@@ -30,11 +34,50 @@ pub struct ClockLead {
 }
 
 /// Reads the state of the system clock, without changing it.
-///
-/// # Errors
-/// The kernel's refusal, for example where a sandbox forbids adjtimex(2).
+#[must_use]
+pub fn state() -> ClockState {
+    // Without the clock, which Linux has since 3.10, the offset is 0.
+    let tai = || {
+        clock_gettime_dynamic(DynamicClockId::Tai)
+            .unwrap_or_else(|_| clock_gettime(ClockId::Realtime))
+    };
+    let ahead = compare(|| clock_gettime(ClockId::Realtime), tai);
+    ClockState {
+        is_synchronised: adjusted().ok().map(|(is_synchronised, _)| is_synchronised),
+        tai_offset: (ahead.ns + SECOND / 2).div_euclid(SECOND),
+        lead: lead(),
+    }
+}
+
+/// Reads the system clock and the monotonic one.
+#[must_use]
+pub fn lead() -> ClockLead {
+    compare(
+        || clock_gettime(ClockId::Monotonic),
+        || clock_gettime(ClockId::Realtime),
+    )
+}
+
+/// Returns the time by which the second clock is ahead of the first one.
+fn compare(first: impl Fn() -> Timespec, second: impl Fn() -> Timespec) -> ClockLead {
+    let attempt = |_| {
+        let before = nanos(first());
+        let between = nanos(second());
+        let after = nanos(first());
+        // The first clock can be set between.
+        let error = after.saturating_sub(before).saturating_abs() / 2;
+        ClockLead {
+            ns: between.saturating_sub(before).saturating_sub(error),
+            error: error + 1,
+        }
+    };
+    let all = (0..ATTEMPTS).map(attempt);
+    all.min_by_key(|lead| lead.error).unwrap_or_default()
+}
+
+/// Asks the kernel whether its clock is synchronised; returns the offset of TAI, too, seconds.
 #[allow(unsafe_code, reason = "adjtimex(2)")]
-pub fn state() -> Result<ClockState, Errno> {
+fn adjusted() -> Result<(bool, i64), Errno> {
     // SAFETY: the structure has integers only, for which zeros are valid.
     let mut answer: libc::timex = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a structure of the type that the call fills. `modes` is 0: nothing
@@ -43,28 +86,7 @@ pub fn state() -> Result<ClockState, Errno> {
     if status < 0 {
         return Err(last_errno());
     }
-    Ok(ClockState {
-        is_synchronised: status != libc::TIME_ERROR,
-        tai_offset: answer.tai,
-        lead: lead(),
-    })
-}
-
-/// Reads the system clock and the monotonic one.
-#[must_use]
-pub fn lead() -> ClockLead {
-    let attempt = |_| {
-        let before = nanos(clock_gettime(ClockId::Monotonic));
-        let system = nanos(clock_gettime(ClockId::Realtime));
-        let after = nanos(clock_gettime(ClockId::Monotonic));
-        let error = (after - before) / 2;
-        ClockLead {
-            ns: system - before - error,
-            error: error + 1,
-        }
-    };
-    let all = (0..ATTEMPTS).map(attempt);
-    all.min_by_key(|lead| lead.error).unwrap_or_default()
+    Ok((status != libc::TIME_ERROR, answer.tai.into()))
 }
 
 #[allow(
@@ -73,22 +95,18 @@ pub fn lead() -> ClockLead {
 )]
 const fn nanos(time: Timespec) -> i64 {
     (time.tv_sec as i64)
-        .wrapping_mul(1_000_000_000)
+        .wrapping_mul(SECOND)
         .wrapping_add(time.tv_nsec as i64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::time::{DynamicClockId, clock_gettime_dynamic};
     use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
     fn the_clock_is_that_of_the_system() {
-        let Ok(state) = state() else {
-            eprintln!("SKIPPED because adjtimex is forbidden here");
-            return;
-        };
+        let state = state();
         let monotonic = nanos(clock_gettime(ClockId::Monotonic));
         let system = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let expected = i64::try_from(system.as_nanos()).unwrap() - monotonic;
@@ -96,9 +114,45 @@ mod tests {
         let apart = (state.lead.ns - expected).abs();
         assert!(apart < 60_000_000_000, "{state:?} {expected}");
         assert!(state.lead.error >= 1);
-        // The kernel's clock in TAI is ahead by the same offset.
-        let tai = nanos(clock_gettime_dynamic(DynamicClockId::Tai).unwrap());
-        let seconds = (tai - nanos(clock_gettime(ClockId::Realtime))) as f64 / 1e9;
-        assert_eq!(seconds.round() as i32, state.tai_offset, "{seconds}");
+    }
+
+    /// The clock in TAI is ahead by the offset that adjtimex(2) has.
+    #[test]
+    fn the_offset_of_tai_is_that_of_the_kernel() {
+        let Ok((is_synchronised, tai_offset)) = adjusted() else {
+            eprintln!("SKIPPED because adjtimex is forbidden here");
+            return;
+        };
+        let state = state();
+        assert_eq!(state.tai_offset, tai_offset);
+        assert_eq!(state.is_synchronised, Some(is_synchronised));
+    }
+
+    #[test]
+    fn the_second_clock_is_between_two_reads_of_the_first() {
+        use std::cell::Cell;
+        let time = |ns: i64| Timespec {
+            tv_sec: 0,
+            tv_nsec: ns as _,
+        };
+        // Reads take 40, 2 and 60 ns; the clock is 37 s ahead.
+        let (reads, now) = (Cell::new(0), Cell::new(0));
+        let first = || {
+            reads.set(reads.get() + 1);
+            now.set(now.get() + [0, 40, 0, 2, 0, 60][reads.get() - 1]);
+            time(now.get())
+        };
+        let second = || Timespec {
+            tv_sec: 37,
+            ..time(now.get() + 1)
+        };
+        let lead = compare(first, second);
+        assert_eq!(
+            lead,
+            ClockLead {
+                ns: 37 * SECOND,
+                error: 2
+            }
+        );
     }
 }

@@ -53,12 +53,12 @@ pub(crate) struct PresentationRules {
 /// The clock of presentation times, from the gateway's clock and the state of the system clock.
 pub(super) struct PresentationClock {
     scale: TimeScale,
-    read: fn() -> Option<ClockState>,
+    read: fn() -> ClockState,
     /// The Unix time at which the gateway's clock was 0, ns, and the system clock's lead then.
     began: (Nanos, ClockLead),
     /// The sum of the system clock's steps since then, ns.
     steps: i64,
-    /// The latest state; `None`: the kernel does not tell.
+    /// The latest state; `None` before the first reading.
     state: Option<ClockState>,
     next: Nanos,
 }
@@ -66,15 +66,15 @@ pub(super) struct PresentationClock {
 impl PresentationClock {
     /// Returns the clock of a gateway.
     pub(super) fn new(scale: TimeScale, opener: &PortOpener) -> Self {
-        let read = || linux::clock::state().ok();
-        Self::reading(scale, (opener.epoch(), opener.lead()), read)
+        let began = (opener.epoch(), opener.lead());
+        Self::reading(scale, began, linux::clock::state)
     }
 
     /// Returns the clock with a function that reads the state of the system clock.
     pub(super) const fn reading(
         scale: TimeScale,
         began: (Nanos, ClockLead),
-        read: fn() -> Option<ClockState>,
+        read: fn() -> ClockState,
     ) -> Self {
         Self {
             scale,
@@ -92,15 +92,14 @@ impl PresentationClock {
             return;
         }
         self.next = now.saturating_add(CLOCK_READ_EVERY);
-        self.state = (self.read)();
-        if let Some(ClockState { lead, .. }) = self.state {
-            let before = self.began.1;
-            let steps = lead.ns.saturating_sub(before.ns);
-            let error = lead.error.saturating_add(before.error).unsigned_abs();
-            // A busy machine must not look like a step of its clock.
-            if steps.abs_diff(self.steps) > error.saturating_add(STEP) {
-                self.steps = steps;
-            }
+        let state = (self.read)();
+        self.state = Some(state);
+        let (before, lead) = (self.began.1, state.lead);
+        let steps = lead.ns.saturating_sub(before.ns);
+        let error = lead.error.saturating_add(before.error).unsigned_abs();
+        // A busy machine must not look like a step of its clock.
+        if steps.abs_diff(self.steps) > error.saturating_add(STEP) {
+            self.steps = steps;
         }
     }
 
@@ -111,7 +110,7 @@ impl PresentationClock {
 
     /// Returns the time by which the scale is ahead of Unix time, ns.
     fn ahead(&self) -> i64 {
-        let offset = self.state.map_or(0, |state| i64::from(state.tai_offset));
+        let offset = self.state.map_or(0, |state| state.tai_offset);
         match self.scale {
             TimeScale::Tai => offset.saturating_mul(SECOND as i64),
             TimeScale::Utc => 0,
@@ -119,18 +118,27 @@ impl PresentationClock {
     }
 
     fn is_synchronised(&self) -> bool {
-        self.state.is_some_and(|state| state.is_synchronised)
+        self.state
+            .is_some_and(|state| state.is_synchronised == Some(true))
     }
 
     /// Returns sentences about the clock, of which `consequence` is what it means for the port.
     pub(super) fn remarks(&self, consequence: &str) -> impl Iterator<Item = String> {
-        let is_read = self.next > 0;
-        let free = (is_read && !self.is_synchronised())
-            .then(|| format!("the system clock is not synchronised (PTP, NTP): {consequence}"));
-        let has_offset = self.state.is_some_and(|state| state.tai_offset != 0);
-        let unknown = (is_read && self.scale == TimeScale::Tai && !has_offset).then(|| {
-            "the kernel does not know the offset of TAI (adjtimex): presentation times are in Unix \
-             time; set it, or use `timescale = \"utc\"` at both ends"
+        let free = self.state.and_then(|state| {
+            let what = match state.is_synchronised {
+                Some(true) => return None,
+                Some(false) => "the system clock is not synchronised (PTP, NTP)",
+                None => {
+                    "adjtimex is forbidden, so that nothing shows whether the system clock is \
+                     synchronised (a service needs the drop-in of docs/service.md)"
+                }
+            };
+            Some(format!("{what}: {consequence}"))
+        });
+        let has_no_offset = self.state.is_some_and(|state| state.tai_offset == 0);
+        let unknown = (self.scale == TimeScale::Tai && has_no_offset).then(|| {
+            "the kernel does not know the offset of TAI: presentation times are in Unix time; set \
+             it, or use `timescale = \"utc\"` at both ends"
                 .to_owned()
         });
         free.into_iter().chain(unknown)

@@ -141,11 +141,11 @@ fn frames_share_a_datagram_only_if_its_time_is_right_for_all() {
 #[test]
 fn uncertain_times_have_no_effect() {
     static IS_FREE: AtomicBool = AtomicBool::new(false);
-    fn some() -> Option<ClockState> {
-        Some(ClockState {
-            is_synchronised: !IS_FREE.load(Relaxed),
+    fn some() -> ClockState {
+        ClockState {
+            is_synchronised: Some(!IS_FREE.load(Relaxed)),
             ..GOOD
-        })
+        }
     }
     let parts = TunnelParts {
         near: some,
@@ -197,11 +197,11 @@ fn uncertain_times_have_no_effect() {
 fn steps_of_the_system_clock_are_followed() {
     static NEAR: AtomicI64 = AtomicI64::new(0);
     static FAR: AtomicI64 = AtomicI64::new(0);
-    fn state(ns: i64) -> Option<ClockState> {
-        Some(ClockState {
+    fn state(ns: i64) -> ClockState {
+        ClockState {
             lead: ClockLead { ns, error: 50 },
             ..GOOD
-        })
+        }
     }
     let parts = TunnelParts {
         near: || state(NEAR.load(Relaxed)),
@@ -256,9 +256,32 @@ fn another_time_scale_is_named() {
         assert_eq!(tunnel.receive(now), [number]);
     }
     assert_eq!(tunnel.into.counters().late, 10);
-    let remark = "the kernel does not know the offset of TAI (adjtimex): presentation times are in Unix time; set it, \
+    let remark = "the kernel does not know the offset of TAI: presentation times are in Unix time; set it, \
                   or use `timescale = \"utc\"` at both ends";
     assert_eq!(tunnel.into.remarks(), [remark]);
+}
+
+/// Where a sandbox forbids to ask whether the clock is synchronised, times are uncertain, and the
+/// remark has the reason.
+#[test]
+fn a_forbidden_call_leaves_times_uncertain() {
+    let parts = TunnelParts {
+        near: || ClockState {
+            is_synchronised: None,
+            ..GOOD
+        },
+        ..TunnelParts::default()
+    };
+    let mut tunnel = parts.open();
+    tunnel.send(1, None, 0);
+    tunnel.out.flush(0).unwrap();
+    tunnel.deliver();
+    assert_eq!(tunnel.receive(0), [1]);
+    let remarks = tunnel.out.remarks();
+    assert!(
+        remarks[0].starts_with("adjtimex is forbidden"),
+        "{remarks:?}"
+    );
 }
 
 /// Frames that are old when they leave, from a log or because the socket had no room, look no

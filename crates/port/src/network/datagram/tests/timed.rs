@@ -12,22 +12,22 @@ pub(super) const EPOCH: Nanos = 1_700_000_000_123_456_789;
 
 /// A clock that a program synchronises, and whose kernel knows TAI.
 pub(super) const GOOD: ClockState = ClockState {
-    is_synchronised: true,
+    is_synchronised: Some(true),
     tai_offset: 37,
     lead: ClockLead { ns: 0, error: 50 },
 };
 
-pub(super) type ReadClock = fn() -> Option<ClockState>;
+pub(super) type ReadClock = fn() -> ClockState;
 
-pub(super) const fn good() -> Option<ClockState> {
-    Some(GOOD)
+pub(super) const fn good() -> ClockState {
+    GOOD
 }
 
-pub(super) const fn without_tai() -> Option<ClockState> {
-    Some(ClockState {
+pub(super) const fn without_tai() -> ClockState {
+    ClockState {
         tai_offset: 0,
         ..GOOD
-    })
+    }
 }
 
 /// The rules of frames that are handed on at their presentation times.
