@@ -121,8 +121,8 @@ counters! {
             CounterDefinition::new(Other, "")
                 .column("late")
                 .metric("cangate_port_late_frames");
-        /// Frames without a time stamp at a port with `delay` or `max_age`. They were handed over
-        /// at once.
+        /// Frames without a time stamp at a port with `delay` or `max_age`, or without a certain
+        /// presentation time at one with `delay = "presentation"`. They were handed over at once.
         unstamped [default, skip_serializing_if = "crate::definition::is_zero"] =
             CounterDefinition::new(Other, "").metric("cangate_port_unstamped_frames");
         /// Frames that arrived too late and were left out: they were older than the `max_age` of

@@ -13,6 +13,7 @@
 //! | [`listener`] | Unix sockets at a path: listening and connecting |
 //! | [`shared`] | memory that other processes or machines also write |
 //! | [`kernel`] | the version of the running kernel |
+//! | [`clock`] | the state of the system clock |
 //! | [`mod@poll`], [`mod@epoll`] | waiting for any of a few descriptors, and of many |
 //! | [`events`] | one epoll for the descriptors of several owners |
 //! | [`schedule`] | scheduling and locked memory |
@@ -31,6 +32,7 @@ pub mod can;
 mod causes;
 pub mod chardev;
 pub mod classic_bpf;
+pub mod clock;
 pub mod epoll;
 mod errno;
 pub mod events;

@@ -1,6 +1,6 @@
 //! Types that all protocols of datagrams share.
 
-use crate::{DatagramNumber, FrameTrail};
+use crate::{DatagramNumber, FrameTrail, PresentationTime};
 use frame::{FrameRef, Nanos};
 use std::fmt;
 
@@ -29,6 +29,9 @@ pub struct DatagramFrame<'d> {
     /// The time of the frame by the sender's clock, ns, if the protocol has one and the sender set
     /// it.
     pub stamp: Option<Nanos>,
+    /// The time at which the frame is to be handed on, if the protocol has one and the sender set
+    /// it.
+    pub presentation: Option<PresentationTime>,
     /// The gateways that it has passed, if the protocol and the sender have them.
     pub trail: FrameTrail<'d>,
 }
@@ -38,6 +41,7 @@ impl<'d> From<FrameRef<'d>> for DatagramFrame<'d> {
         Self {
             frame,
             stamp: None,
+            presentation: None,
             trail: FrameTrail::default(),
         }
     }
@@ -106,6 +110,12 @@ pub trait DatagramWriter: Send {
     /// Completes a datagram with its sequence number and its length. Called once for each datagram,
     /// immediately before it is sent.
     fn finish(&mut self, out: &mut [u8]);
+
+    /// Writes the presentation time of a datagram into it, where the protocol has one. Called after
+    /// [`DatagramWriter::finish`].
+    fn present(&mut self, at: PresentationTime, out: &mut [u8]) {
+        let _ = (at, out);
+    }
 
     /// Takes the number of the datagram back that was completed last, because it could not be sent:
     /// the other side must not miss it.

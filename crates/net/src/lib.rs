@@ -13,7 +13,8 @@
 //! decoders are strict: input that is not exactly as the protocol defines is a fault, and a
 //! datagram with a fault is left out as a whole. [`SequenceWindow`] counts what a network lost,
 //! doubled or delayed, and [`FrameLedger`] how many frames that were; [`PlayOut`] gives frames the
-//! gaps again with which they were sent. A [`FrameTrail`] shows frames that go round in a loop.
+//! gaps again with which they were sent, by their stamps or by the [`PresentationTime`] that their
+//! sender set. A [`FrameTrail`] shows frames that go round in a loop.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -26,6 +27,7 @@ pub mod ieee1722;
 mod ledger;
 pub mod multicast;
 mod play_out;
+mod presentation;
 mod sequence;
 pub mod slcan;
 pub mod socketcand;
@@ -35,6 +37,7 @@ mod trail;
 pub use datagram::{DatagramFault, DatagramFrame, DatagramReader, DatagramWriter, NotWritten};
 pub use ledger::FrameLedger;
 pub use play_out::{LateRule, PlayOut, PlayOutCounters, PlayOutRules, PlayOutStep, StampClock};
+pub use presentation::PresentationTime;
 pub use sequence::{Arrival, DatagramNumber, SequenceCounters, SequenceWindow};
 pub use stream::{StreamEnd, StreamSession, StreamStep};
 pub use trail::FrameTrail;

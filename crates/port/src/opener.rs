@@ -2,6 +2,7 @@
 
 use crate::PortError;
 use frame::Nanos;
+use linux::clock::{ClockLead, lead};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 pub struct PortOpener {
     started: Nanos,
     epoch: Nanos,
+    lead: ClockLead,
     strict: bool,
     awaits_interfaces: bool,
     shared: HashMap<TypeId, Box<dyn Any + Send>>,
@@ -40,6 +42,7 @@ impl PortOpener {
         Self {
             started: now,
             epoch: unix.saturating_sub(now),
+            lead: lead(),
             strict: false,
             awaits_interfaces: false,
             shared: HashMap::new(),
@@ -78,6 +81,13 @@ impl PortOpener {
     #[must_use]
     pub const fn epoch(&self) -> Nanos {
         self.epoch
+    }
+
+    /// Returns the lead of the system clock when [`PortOpener::epoch`] was determined: later steps
+    /// of the system clock change it.
+    #[must_use]
+    pub const fn lead(&self) -> ClockLead {
+        self.lead
     }
 
     /// Returns whether bad input stops a port.

@@ -12,8 +12,11 @@ pub const SHORTEST_ETHERNET: u64 = 8 + 64 + 12;
 /// When frames that come in by a tunnel are handed on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlayOutTimes {
-    /// The time after the stamp, ns; `None`: as they arrive.
+    /// The time after the stamp, ns; `None`: as they arrive, or at presentation times.
     pub delay: Option<Nanos>,
+    /// At the presentation times that the other side sets, [`TunnelEnd::max_transit`] after the
+    /// stamps.
+    pub presentation: bool,
     /// A frame that is older than this, after `delay`, is dropped, ns.
     pub max_age: Option<Nanos>,
     /// A late frame is dropped.
@@ -22,6 +25,22 @@ pub struct PlayOutTimes {
     pub common_clock: bool,
     /// Number of frames that wait for their time; more are refused.
     pub queue: u32,
+}
+
+impl PlayOutTimes {
+    /// Returns when frames from this end are handed on, without reference to it; `None`: as they
+    /// arrive, because they have no presentation times.
+    #[must_use]
+    pub fn from_end(self, sender: &dyn TunnelEnd) -> Option<Self> {
+        if !self.presentation {
+            return Some(self);
+        }
+        Some(Self {
+            delay: Some(sender.max_transit()?),
+            presentation: false,
+            ..self
+        })
+    }
 }
 
 /// A port whose other side is a gateway or a program on a network, which it reaches by datagrams.
@@ -48,6 +67,12 @@ pub trait TunnelEnd {
 
     /// Returns the time between two reports, ns, and the bytes of one without its header.
     fn reports(&self) -> Option<(Nanos, u64)> {
+        None
+    }
+
+    /// Returns the time from the stamp of a frame that leaves to its presentation time, ns; `None`:
+    /// it has none.
+    fn max_transit(&self) -> Option<Nanos> {
         None
     }
 

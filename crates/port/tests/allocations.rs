@@ -4,12 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 use bus::{BusConfig, NodeConfig};
+use config::{Diagnostics, SourceText, TomlDocument};
 use frame::{CanId, Frame};
 use port::embedded::{BusIndex, BusWorld};
 use port::log::{InterfaceName, LogSink, LogSource, ReplaySpeed, SinkConfig, SourceConfig};
-use port::{OutgoingFrame, Receive, Transmit};
+use port::{Halves, OutgoingFrame, PortKinds, PortOpener, PortSpec, Receive, Transmit};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::io::{Seek, Write};
+use std::net::UdpSocket;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
@@ -90,9 +92,62 @@ fn from_log_to_log() -> u64 {
     count
 }
 
+/// Opens a port of these keys; the Unix time at its time 0 is 0.
+fn stream(keys: &str) -> Halves {
+    let text = format!("[ports.p]\nkind = 'ieee1722'\n{keys}");
+    let source = SourceText::new("t", &text);
+    let mut found = Diagnostics::new();
+    let document = TomlDocument::parse(&source, &mut found);
+    let mut root = document.root();
+    let ports = root.table("ports", "ports", &mut found).unwrap();
+    let (name, value) = ports.all().remove(0);
+    let table = value.table("port", &mut found).unwrap();
+    let spec = PortSpec::parse(&name, table, &PortKinds::standard(), &mut found);
+    spec.unwrap().open(&mut PortOpener::new(0, 0)).unwrap()
+}
+
+/// Frames in packed datagrams with presentation times, at which they are handed on. The state of
+/// the system clock is read meanwhile.
+fn over_a_stream() -> u64 {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let between = socket.local_addr().unwrap();
+    // Two addresses that no socket has any more.
+    let [here, there] = [0, 1]
+        .map(|_| UdpSocket::bind("127.0.0.1:0").unwrap())
+        .map(|socket| socket.local_addr().unwrap());
+    let keys =
+        format!("listen = '{here}'\nconnect = '{between}'\nmax_transit = '20ms'\npack = '5ms'");
+    let (_, mut tx) = stream(&keys);
+    let keys = format!("listen = '{there}'\nconnect = '{between}'\ndelay = 'presentation'");
+    let (mut rx, _) = stream(&keys);
+    let frame = Frame::classic(CanId::from_raw(5), &[1; 8]).unwrap();
+    let (mut now, mut passed, mut waited) = (10_000_000_000, 0, 0);
+    let mut buffer = [0; 2048];
+    let count = allocations(|| {
+        for step in 0..2000 {
+            now += 1_000_000;
+            tx.transmit(now, OutgoingFrame::new(frame.view(), 0))
+                .unwrap();
+            tx.flush(now).unwrap();
+            if step % 6 == 5 {
+                let len = socket.recv(&mut buffer).unwrap();
+                // This machine's clock may not be synchronised: its times are certain here.
+                buffer[7] = 0;
+                socket.send_to(&buffer[..len], there).unwrap();
+            }
+            rx.receive(now, 64, &mut |_| passed += 1).unwrap();
+            waited += rx.counters().waiting;
+        }
+    });
+    assert!(passed > 3900 && waited > 10_000, "{passed} {waited}");
+    assert_eq!(rx.counters().late, 0);
+    count
+}
+
 #[test]
 fn none_for_a_frame() {
     assert!(allocations(|| drop(Box::new(1))) > 0, "the count counts");
     assert_eq!(over_buses(), 0);
     assert_eq!(from_log_to_log(), 0);
+    assert_eq!(over_a_stream(), 0);
 }

@@ -10,7 +10,8 @@ use net::multicast::{MulticastReader, MulticastWriter};
 use net::slcan::{SlcanClient, SlcanServer};
 use net::socketcand::{SocketcandClient, SocketcandServer};
 use net::{
-    DatagramNumber, DatagramReader, DatagramWriter, SequenceWindow, StreamSession, StreamStep,
+    DatagramNumber, DatagramReader, DatagramWriter, PresentationTime, SequenceWindow,
+    StreamSession, StreamStep,
 };
 
 /// The target; see the module's documentation.
@@ -75,7 +76,11 @@ fn run(input: &[u8]) {
         6 => stream(|| SocketcandClient::new("can0"), bytes),
         7 => sequence(bytes),
         _ => {
-            let writer = &mut AcfWriter::new(STREAM, MessageVersion::V2, 5, bytes.byte() & 1 != 0);
+            let bits = bytes.byte();
+            let mut writer = AcfWriter::new(STREAM, MessageVersion::V2, 5, bits & 1 != 0);
+            if bits & 2 != 0 {
+                writer = writer.with_presentation();
+            }
             let input = bytes.rest();
             if let Some(report) = PeerReport::read(input, STREAM) {
                 assert_eq!(
@@ -83,13 +88,16 @@ fn run(input: &[u8]) {
                     Some(report)
                 );
             }
-            datagram(&mut AcfReader::new(STREAM, None), writer, input);
+            datagram(&mut AcfReader::new(STREAM, None), &mut writer, input);
         }
     }
 }
 
+/// A frame of a datagram, and its presentation time.
+type TimedFrame = (FrameBuf, Option<PresentationTime>);
+
 /// Returns the frames of a datagram; `None` if it is not valid.
-fn frames(reader: &mut dyn DatagramReader, datagram: &[u8]) -> Option<Vec<FrameBuf>> {
+fn frames(reader: &mut dyn DatagramReader, datagram: &[u8]) -> Option<Vec<TimedFrame>> {
     if let Err(fault) = reader.check(datagram) {
         assert!(fault.at <= datagram.len() && !fault.to_string().is_empty());
         return None;
@@ -102,7 +110,14 @@ fn frames(reader: &mut dyn DatagramReader, datagram: &[u8]) -> Option<Vec<FrameB
         );
         let mut kept = FrameBuf::new();
         kept.set(frame.frame);
-        frames.push(kept);
+        let presentation = frame.presentation;
+        let now = frame.stamp.unwrap_or(1_500_000_000);
+        let whole = presentation.map_or(now, |time| time.resolve(now));
+        assert!(
+            whole.saturating_sub(now) <= PresentationTime::FARTHEST_AHEAD
+                && now.saturating_sub(whole) < 1 << 32
+        );
+        frames.push((kept, presentation));
     }
     Some(frames)
 }
@@ -111,7 +126,7 @@ fn datagram(reader: &mut dyn DatagramReader, writer: &mut dyn DatagramWriter, in
     let Some(found) = frames(reader, input) else {
         return;
     };
-    for frame in found {
+    for (frame, presentation) in found {
         // An XL frame can be too long for a datagram with a time stamp.
         if !writer.carries(&frame.view()) {
             assert_eq!(frame.view().kind(), frame::Kind::Xl);
@@ -121,9 +136,16 @@ fn datagram(reader: &mut dyn DatagramReader, writer: &mut dyn DatagramWriter, in
         assert!(writer.room(&out) > 0);
         assert_eq!(writer.push(&frame.view(), 1_500_000_000, &mut out), Ok(()));
         writer.finish(&mut out);
+        let untimed = out.clone();
+        if let Some(time) = presentation {
+            writer.present(time, &mut out);
+        }
         let again = frames(reader, &out).unwrap_or_default();
-        let views: Vec<_> = again.iter().map(FrameBuf::view).collect();
+        let views: Vec<_> = again.iter().map(|(frame, _)| frame.view()).collect();
         assert_eq!(views, [frame.view()]);
+        // Only some datagrams have a place for the time.
+        let expected = presentation.filter(|_| out != untimed);
+        assert_eq!(again[0].1, expected);
     }
 }
 

@@ -194,6 +194,25 @@ fn an_own_clock_proves_less() {
     assert_eq!(steering["most_ns"], arrival + 70_000_000 + 100_000 + 50_000);
 }
 
+/// Presentation times are those of the sender: the bounds are those of the same `delay` by a common
+/// clock. A sender without them leaves the network's jitter.
+#[test]
+fn presentation_times_are_the_senders() {
+    let presented = ("delay = \"70ms\"", "delay = \"presentation\"");
+    let sends = ("pack = \"1ms\"", "pack = \"1ms\"\nmax_transit = \"70ms\"");
+    let (status, out, err) = radio(&[presented, sends], &["--json"]);
+    assert_eq!(status, 0, "{err}");
+    let all = json(&out);
+    let steering = flow(&all, "to_desk", "steering");
+    let (least, most) = (&steering["least_ns"], &steering["most_ns"]);
+    assert_eq!((least, most), (&69_950_000.into(), &70_150_000.into()));
+    let (_, out, _) = radio(&[presented], &["--json"]);
+    let all = json(&out);
+    let steering = flow(&all, "to_desk", "steering");
+    assert_eq!(steering["least_ns"], 22_000_000);
+    assert_eq!(steering["most_ns"], 100_000 + 1_100_000 + 61_000_000);
+}
+
 #[test]
 fn queues_that_can_overflow_have_a_status() {
     let (status, _, err) = radio(

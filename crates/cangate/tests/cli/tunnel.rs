@@ -235,6 +235,76 @@ fn the_two_gateways_of_the_document_exchange_frames() {
     }
 }
 
+/// A gateway that sends presentation times, and one that goes by them. The network between them is
+/// a witness of the times, and marks them as certain, because this machine's clock need not be
+/// synchronised.
+#[test]
+fn two_gateways_agree_on_presentation_times() {
+    const FRAMES: usize = 300;
+    const MAX_TRANSIT: u64 = 300_000_000;
+    let relay = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let between = relay.local_addr().unwrap();
+    let there = free_udp();
+    let file = |listen, key: &str, route: &str| {
+        format!(
+            "[ports.net]\nkind = \"ieee1722\"\nlisten = \"{listen}\"\nconnect = \"{between}\"\n{key}\n\
+             timescale = \"utc\"\n[[routes]]\n{route}\n"
+        )
+    };
+    let sends = "max_transit = \"300ms\"\npack = \"1ms\"";
+    let near = file(free_udp(), sends, "from = \"in\"\nto = \"net\"");
+    let far = file(
+        there,
+        "delay = \"presentation\"",
+        "from = \"net\"\nto = \"out\"",
+    );
+    let (mut near, far) = (Gateway::start(&near), Gateway::start(&far));
+    let fates = SeededRelay::default();
+    let sent: Vec<String> = (0..FRAMES).map(|n| format!("123#{n:04X}")).collect();
+    std::thread::scope(|scope| {
+        let _end = RelayEnd(&fates);
+        scope.spawn(|| {
+            relay
+                .set_read_timeout(Some(Duration::from_millis(5)))
+                .unwrap();
+            let mut buffer = [0; 2048];
+            while !fates.ends.load(SeqCst) {
+                let Ok(len) = relay.recv(&mut buffer) else {
+                    continue;
+                };
+                // TSCF, with a time that is that of the earliest stamp, which is the first one.
+                assert_eq!(buffer[4..6], [0x05, 0x81]);
+                let time = u32::from_be_bytes(buffer[16..20].try_into().unwrap());
+                let stamp = u64::from_be_bytes(buffer[32..40].try_into().unwrap());
+                assert_eq!(time, (stamp + MAX_TRANSIT) as u32);
+                buffer[7] = 0;
+                relay.send_to(&buffer[..len], there).unwrap();
+            }
+        });
+        for chunk in sent.chunks(10) {
+            let chunk: Vec<&str> = chunk.iter().map(String::as_str).collect();
+            near.feed(&chunk);
+        }
+        far.until("all frames have come", |far| {
+            row(&far.stats()["ports"], "net")["received"] == FRAMES
+        });
+    });
+    let stats = far.stats();
+    for counter in [
+        "unstamped",
+        "expired",
+        "behind",
+        "refused",
+        "waiting",
+        "malformed",
+    ] {
+        assert_eq!(count(&stats, "net", "rx", counter), 0, "{stats}");
+    }
+    far.signal("TERM");
+    let (_, log) = far.end();
+    assert_eq!(frames(&log), sent);
+}
+
 /// Two streams between the same two addresses, each with a port at both ends.
 #[test]
 fn two_buses_share_one_address() {

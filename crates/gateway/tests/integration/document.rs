@@ -163,7 +163,7 @@ fn defaults_that_are_values_are_the_defaults() {
             "shm" => "socket = 'a'",
             "split" => "parts = { '300' = '700' }",
             "slcan" | "socketcand" => "listen = 1",
-            "ieee1722" => "connect = 'h:1'\ndelay = '1ms'\nurgent = '123'",
+            "ieee1722" => "connect = 'h:1'\ndelay = '1ms'\nmax_transit = '1ms'\nurgent = '123'",
             "cannelloni" => "transport = 'tcp'\nlisten = 1",
             _ => "",
         };

@@ -6,6 +6,9 @@
 //! * An ACF message of CAN has flags, the number of a bus, a time stamp of 64 bits (not in *brief*
 //!   messages), the identifier, the payload, and padding to 4 bytes. A remote frame has as many
 //!   zero bytes as its length.
+//! * The presentation time of TSCF is the low 32 bits of gPTP's clock (TAI), ns. It is that of the
+//!   frame with the earliest stamp; the other frames of the datagram are as much later as their
+//!   stamps are, if none of them is more than [`LONGEST_SPAN`] later.
 //! * Version 2 (IEEE 1722-2025) has wider numbers of buses, and messages for CAN XL. A frame that
 //!   is divided into segments is not read: a segment is a fault.
 //!
@@ -24,7 +27,7 @@ pub use message::{MessageVersion, frame_size};
 pub use reader::{AcfReader, stream_of, unpadded_len};
 pub use report::{PeerReport, REPORT_BIT, REPORT_LENGTH};
 pub use trail::OWN_TRAIL;
-pub use writer::{AcfWriter, HEADERS};
+pub use writer::{AcfWriter, HEADERS, TIMED_HEADERS};
 
 /// The stream ID of Open1722's programs.
 pub const DEFAULT_STREAM: u64 = 0xAABB_CCDD_EEFF_0001;
@@ -47,5 +50,14 @@ const TSCF: u8 = 0x05;
 const NTSCF_HEADER: usize = 12;
 const TSCF_HEADER: usize = 24;
 
-/// Greatest length of the messages of an NTSCF datagram, bytes: its field has 11 bits.
+/// The bit of a TSCF header's second byte that marks its presentation time as valid (`tv`), and the
+/// one of its fourth byte that marks it as uncertain (`tu`).
+const TIME_VALID: u8 = 0x01;
+const TIME_UNCERTAIN: u8 = 0x01;
+
+/// Greatest time between the stamps of a datagram's frames that one presentation time is for, ns:
+/// that of the first one. It is the longest time for which a gateway's frame waits for others.
+pub const LONGEST_SPAN: frame::Nanos = 100_000_000;
+
+/// Greatest length of the messages of a datagram, bytes: the field of NTSCF has 11 bits.
 const MAX_MESSAGES: usize = 2047;

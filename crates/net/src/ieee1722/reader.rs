@@ -2,8 +2,13 @@
 
 use super::message::{MessageContent, len, read};
 use super::report::REPORT_BIT;
-use super::{ENCAPSULATION, NTSCF, NTSCF_HEADER, TSCF, TSCF_HEADER};
-use crate::{DatagramFault, DatagramFrame, DatagramNumber, DatagramReader, FrameTrail};
+use super::{
+    ENCAPSULATION, LONGEST_SPAN, NTSCF, NTSCF_HEADER, TIME_UNCERTAIN, TIME_VALID, TSCF, TSCF_HEADER,
+};
+use crate::{
+    DatagramFault, DatagramFrame, DatagramNumber, DatagramReader, FrameTrail, PresentationTime,
+};
+use frame::Nanos;
 use std::ops::Range;
 
 /// The bit of the second byte of a stream's header that marks its ID as valid.
@@ -21,6 +26,9 @@ pub struct AcfReader {
     is_short: bool,
     /// Place of the present trail in the datagram.
     trail: Range<usize>,
+    /// The earliest stamp of the present datagram's frames, if its presentation time is that of the
+    /// frame with it.
+    earliest: Option<Nanos>,
 }
 
 impl AcfReader {
@@ -35,6 +43,7 @@ impl AcfReader {
             foreign: 0,
             is_short: false,
             trail: 0..0,
+            earliest: None,
         }
     }
 }
@@ -74,9 +83,19 @@ pub fn stream_of(datagram: &[u8], stream: u64) -> bool {
     named.is_some_and(|named| named == stream || named == stream ^ REPORT_BIT)
 }
 
-/// Returns the offset of the first message, the sequence number, the stream's ID, and the offset of
-/// the end.
-fn header(datagram: &[u8]) -> Result<(usize, u8, u64, usize), DatagramFault> {
+/// The header of a stream, and the places of its messages.
+struct StreamHeader {
+    /// Offset of the first message.
+    begin: usize,
+    /// Offset behind the last message.
+    end: usize,
+    sequence: u8,
+    stream: u64,
+    presentation: Option<PresentationTime>,
+}
+
+/// Reads the header of a datagram.
+fn header(datagram: &[u8]) -> Result<StreamHeader, DatagramFault> {
     let fault = |at, what| Err(DatagramFault { at, what });
     let early = fault(datagram.len(), "the header ends early");
     let Some(header) = datagram.get(ENCAPSULATION..) else {
@@ -108,54 +127,95 @@ fn header(datagram: &[u8]) -> Result<(usize, u8, u64, usize), DatagramFault> {
     let stream = header[4..12]
         .iter()
         .fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let has_time = !is_ntscf && second & TIME_VALID != 0;
+    let presentation = has_time.then(|| PresentationTime {
+        low: u32::from_be_bytes([header[12], header[13], header[14], header[15]]),
+        is_uncertain: header[3] & TIME_UNCERTAIN != 0,
+    });
     let begin = ENCAPSULATION + begin;
     let end = begin + usize::from(len);
     if end != datagram.len() {
         return fault(datagram.len(), "its length is not that of its messages");
     }
-    Ok((begin, sequence, stream, end))
+    Ok(StreamHeader {
+        begin,
+        end,
+        sequence,
+        stream,
+        presentation,
+    })
+}
+
+/// The earliest and the latest stamp of a datagram's frames.
+#[derive(Default)]
+struct StampSpan(Option<(Nanos, Nanos)>);
+
+impl StampSpan {
+    fn add(&mut self, stamp: Option<Nanos>) {
+        if let Some(stamp) = stamp {
+            let (earliest, latest) = self.0.unwrap_or((stamp, stamp));
+            self.0 = Some((earliest.min(stamp), latest.max(stamp)));
+        }
+    }
+
+    /// Returns the earliest stamp, if the latest one is near it.
+    fn earliest(&self) -> Option<Nanos> {
+        let (earliest, latest) = self.0?;
+        (latest - earliest <= LONGEST_SPAN).then_some(earliest)
+    }
 }
 
 impl DatagramReader for AcfReader {
     fn check(&mut self, datagram: &[u8]) -> Result<Option<DatagramNumber>, DatagramFault> {
-        let (mut at, sequence, stream, end) = header(datagram)?;
+        let header = header(datagram)?;
+        let (mut at, end) = (header.begin, header.end);
+        let mut span = StampSpan::default();
         while at < end {
             let fault = |what| DatagramFault { at, what };
             let rest = &datagram[at..end];
             let len = len(rest).map_err(fault)?;
-            read(&rest[..len]).map_err(fault)?;
+            if let MessageContent::Can(_, frame) = read(&rest[..len]).map_err(fault)? {
+                span.add(frame.stamp);
+            }
             at += len;
         }
-        if stream != self.stream {
+        self.earliest = span.earliest();
+        if header.stream != self.stream {
             self.others += 1;
             // Its numbers are those of another stream.
             return Ok(None);
         }
         let long = datagram.first_chunk().map(|long| u32::from_be_bytes(*long));
         let number = DatagramNumber {
-            short: sequence,
+            short: header.sequence,
             long: long.filter(|_| !self.is_short),
         };
         Ok(Some(number))
     }
 
     fn next<'d>(&'d mut self, datagram: &'d [u8], at: &mut usize) -> Option<DatagramFrame<'d>> {
-        let (begin, _, stream, end) = header(datagram).ok()?;
-        if stream != self.stream {
+        let header = header(datagram).ok()?;
+        if header.stream != self.stream {
             return None;
         }
-        if *at < begin {
-            (*at, self.trail) = (begin, 0..0);
+        if *at < header.begin {
+            (*at, self.trail) = (header.begin, 0..0);
         }
-        while *at < end {
-            let rest = &datagram[*at..end];
+        while *at < header.end {
+            let rest = &datagram[*at..header.end];
             let len = len(rest).ok()?;
             *at += len;
             match read(&rest[..len]) {
                 Ok(MessageContent::Can(bus, frame)) if self.bus.is_none_or(|own| own == bus) => {
                     let trail = datagram.get(self.trail.clone());
                     let trail = trail.and_then(FrameTrail::from_bytes).unwrap_or_default();
-                    return Some(DatagramFrame { trail, ..frame });
+                    let later = frame.stamp.zip(self.earliest);
+                    let later = later.map_or(0, |(stamp, earliest)| stamp.saturating_sub(earliest));
+                    return Some(DatagramFrame {
+                        presentation: header.presentation.map(|time| time.plus(later)),
+                        trail,
+                        ..frame
+                    });
                 }
                 Ok(MessageContent::Trail(trail)) => self.trail = *at - trail.bytes().len()..*at,
                 Ok(MessageContent::Can(..)) => {

@@ -51,6 +51,9 @@ pub struct PlayOutRules {
     pub clock: StampClock,
     /// Maximum number of frames that wait.
     pub frames: usize,
+    /// A frame without a stamp, which does not wait, has its place in the order of its ID as well:
+    /// those before it that wait are left out. For senders whose stamps can come and go.
+    pub orders_unstamped: bool,
 }
 
 /// The number of frames by what became of them. They only grow.
@@ -102,7 +105,8 @@ pub enum PlayOutStep {
 /// The frames of one sender on their way from the network to the gateway.
 ///
 /// Every frame that comes has one fate: `taken = passed + expired + behind + refused + waiting`.
-/// With a delay, frames of one ID that have stamps are handed on in the order of the sender.
+/// With a delay, frames of one ID that have stamps are handed on in the order of the sender; with
+/// [`PlayOutRules::orders_unstamped`], the others, too.
 #[derive(Clone, Debug)]
 pub struct PlayOut {
     rules: PlayOutRules,
@@ -174,7 +178,12 @@ impl PlayOut {
         now: Nanos,
     ) -> PlayOutStep {
         self.counters.taken += 1;
+        let order = (datagram, self.counters.taken);
         let Some(stamp) = found.stamp else {
+            if self.rules.orders_unstamped && !self.newest.pass(&found.frame, order) {
+                self.counters.behind += 1;
+                return PlayOutStep::LeaveOut;
+            }
             self.counters.unstamped += 1;
             self.counters.passed += 1;
             return PlayOutStep::Pass;
@@ -189,7 +198,6 @@ impl PlayOut {
             self.counters.passed += 1;
             return PlayOutStep::Pass;
         }
-        let order = (datagram, self.counters.taken);
         let marked = (&found.frame, mark);
         if self.waiting.push(marked, stamp, order, overdue > 0) {
             PlayOutStep::Wait

@@ -6,6 +6,7 @@ mod common;
 mod ieee1722;
 mod multicast;
 mod play_out;
+mod presentation;
 mod reports;
 mod sequence;
 mod slcan;

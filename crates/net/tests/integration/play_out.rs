@@ -17,6 +17,7 @@ const RULES: PlayOutRules = PlayOutRules {
     late: LateRule::Send,
     clock: StampClock::Own,
     frames: 10_000,
+    orders_unstamped: false,
 };
 
 /// A frame of the far side: its number is its place in the order of the sender.

@@ -4,16 +4,22 @@
 use crate::common::frame;
 use frame::Kind;
 use net::ieee1722::{AcfWriter, DEFAULT_STREAM, MessageVersion, PORT};
-use net::{DatagramWriter, FrameTrail};
+use net::{DatagramWriter, FrameTrail, PresentationTime};
 use std::path::Path;
 use std::process::Command;
 
 /// The fields that are requested for each datagram, in this order.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 21] = [
     "ieee1722.encapsulation_sequence_num",
     "ntscf.seqnum",
     "ntscf.data_len",
     "ntscf.stream_id",
+    "tscf.seqnum",
+    "tscf.data_len",
+    "tscf.stream_id",
+    "tscf.flags.tv",
+    "tscf.flags.tu",
+    "tscf.avtp_timestamp",
     "acf-can.bus_id",
     "acf-can.message_timestamp",
     "can.id",
@@ -82,17 +88,27 @@ fn tshark(file: &Path) -> Option<Vec<String>> {
 
 #[test]
 fn tshark_reads_the_same() {
-    compare(&[]);
+    compare(&[], None);
+}
+
+/// TSCF, with times that are certain and uncertain.
+#[test]
+fn tshark_reads_presentation_times() {
+    for is_uncertain in [false, true] {
+        let low = 0x89AB_CDEF;
+        compare(&[], Some(PresentationTime { low, is_uncertain }));
+    }
 }
 
 /// tshark names the message of a trail user-defined, and goes on with the frame behind it.
 #[test]
 fn tshark_reads_frames_behind_a_trail() {
-    compare(&[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]);
+    compare(&[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88], None);
 }
 
-/// Compares datagrams whose frames have a trail of these bytes, or none.
-fn compare(trail: &[u8]) {
+/// Compares datagrams whose frames have a trail of these bytes, or none, and that have a
+/// presentation time, or are NTSCF.
+fn compare(trail: &[u8], time: Option<PresentationTime>) {
     let frames = [
         "123#11223344",
         "1ABCDEF0#0102030405060708",
@@ -107,6 +123,9 @@ fn compare(trail: &[u8]) {
     .map(frame);
     for brief in [false, true] {
         let mut writer = AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 3, brief);
+        if time.is_some() {
+            writer = writer.with_presentation();
+        }
         let datagrams = frames.each_ref().map(|frame| {
             let mut out = Vec::new();
             if !trail.is_empty() {
@@ -114,6 +133,9 @@ fn compare(trail: &[u8]) {
             }
             writer.push(&frame.view(), STAMP, &mut out).unwrap();
             writer.finish(&mut out);
+            if let Some(time) = time {
+                writer.present(time, &mut out);
+            }
             out
         });
         let folder = tempfile::tempdir().unwrap();
@@ -122,10 +144,10 @@ fn compare(trail: &[u8]) {
         let Some(lines) = tshark(&file) else { return };
         assert_eq!(lines.len(), frames.len());
         for (number, (line, frame)) in lines.iter().zip(&frames).enumerate() {
-            let header = frame.header();
+            let bits = frame.header();
             let fd = frame.kind() == Kind::Fd;
             // A remote frame has as many zero bytes as its length.
-            let bytes = if header.is_rtr() {
+            let bytes = if bits.is_rtr() {
                 &[0; 8][..frame.len()]
             } else {
                 frame.data()
@@ -147,11 +169,18 @@ fn compare(trail: &[u8]) {
                     String::new()
                 }
             };
+            let header = format!("{number}|{len}|{DEFAULT_STREAM:#018x}");
+            let header = match time {
+                None => format!("{header}||||||"),
+                Some(time) => {
+                    let uncertain = u8::from(time.is_uncertain);
+                    let low = time.low;
+                    format!("|||{header}|0x01|{uncertain}|{low:#010x}")
+                }
+            };
             let expected = [
                 format!("{number:#010x}"),
-                number.to_string(),
-                len.to_string(),
-                format!("{DEFAULT_STREAM:#018x}"),
+                header,
                 "3".to_owned(),
                 if brief {
                     String::new()
@@ -160,10 +189,10 @@ fn compare(trail: &[u8]) {
                 },
                 format!("{:#010x}", frame.id().number()),
                 flag(true, frame.id().is_eff()),
-                flag(!fd, header.is_rtr()),
+                flag(!fd, bits.is_rtr()),
                 flag(true, fd),
-                flag(fd, header.is_brs()),
-                flag(fd, header.is_esi()),
+                flag(fd, bits.is_brs()),
+                flag(fd, bits.is_esi()),
                 frame.len().to_string(),
                 data.join(","),
                 String::new(),

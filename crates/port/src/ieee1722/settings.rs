@@ -1,18 +1,20 @@
 //! `kind = "ieee1722"`: a stream of ACF messages over UDP or on Ethernet.
 
-use super::play_out::{CLOCKS, LATE, PlayOutKeys};
+use super::play_out::{CLOCKS, LATE, PlayOutDelay, PlayOutKeys};
+use super::presentation::{PresentationKeys, SCALES};
+use super::values::{check_ends, stream, version, versions};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{
     ArrivalRules, DatagramPort, EXPEDITED, EthernetEnds, EthernetSocket, LoopRules, PackRules,
-    ReportRules, StreamBus, StreamKey, StreamRun, TunnelAddresses, TunnelRules, check_mark,
-    check_own, check_tunnel,
+    ReportRules, StreamBus, StreamKey, StreamRun, TimeScale, TunnelAddresses, TunnelRules,
+    check_mark, check_own, check_tunnel,
 };
 use crate::network::endpoint::{PeerAddress, listen};
 use crate::network::ids::{IdRange, id_ranges, urgent_words};
 use crate::network::mac::MacAddress;
 use crate::{Halves, NetworkLink, PortError, PortOpener, TunnelEnd};
-use config::{Diagnostics, TomlTable, TomlValue, ValueShape, read};
+use config::{Diagnostics, TomlTable, ValueShape, read};
 use frame::{Kind, Nanos};
 use net::LateRule;
 use net::ieee1722::{
@@ -27,9 +29,6 @@ port_kind! {
     AvtpPorts = "ieee1722", AvtpKeys::key_specs(),
         |_, table, found| AvtpSettings::parse(table, found);
 }
-
-/// Values of `version`.
-const VERSIONS: [(i64, MessageVersion); 2] = [(1, MessageVersion::V1), (2, MessageVersion::V2)];
 
 /// Values of `returned`, each with whether frames that come back are handed on.
 const RETURNED: [(&str, bool); 2] = [("drop", false), ("pass", true)];
@@ -89,10 +88,22 @@ config::settings! {
         /// precedence; others have 0. 46 is EF (RFC 3246).
         dscp: u8 = EXPEDITED => read::integer(0..=63u8), not "tos" "qos" "traffic_class";
         /// Frames that come in are handed on this time after their time stamps, so that they have
-        /// the gaps again with which they were sent: see [Between two
+        /// the gaps again with which they were sent; with `"presentation"`, at the presentation
+        /// times that the other side sets (TSCF, `max_transit`): see [Between two
         /// gateways](#between-two-gateways).
-        delay: Option<Nanos> = None => read::duration(), value "duration, up to `\"10s\"`",
+        delay: Option<PlayOutDelay> = None => PlayOutDelay::key(),
+            value "duration, up to `\"10s\"`, or `\"presentation\"`",
             default "none", not "play_out" "playout" "jitter_buffer" "presentation_time" "latency";
+        /// Datagrams that leave are TSCF, with a presentation time: this time after the stamp of
+        /// their first frame (IEEE 1722: maximum transit time; 2 ms for class A, 50 ms for class
+        /// B). Otherwise, they are NTSCF, without one.
+        max_transit: Option<Nanos> = None => read::duration(), value "duration, up to `\"500ms\"`",
+            default "none: NTSCF", not "max_transit_time" "transit" "transit_time"
+            "presentation_offset";
+        /// The time scale of presentation times: that of gPTP, which is Unix time and the offset
+        /// of TAI that the kernel knows, or Unix time. Both sides have the same.
+        timescale: TimeScale = TimeScale::Tai => read::words(&SCALES), default "`\"tai\"`",
+            not "time_scale" "time_base" "epoch";
         /// A frame that is older than this when it comes in is dropped and counted as *expired on
         /// the network*; with `delay`, this long after its time.
         max_age: Option<Nanos> = None => read::duration(), value "duration",
@@ -119,55 +130,6 @@ config::settings! {
     }
 }
 
-fn versions() -> ValueShape {
-    ValueShape::Integer(1..=2)
-}
-
-fn version(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<MessageVersion> {
-    let number = value.integer(1..=2, found)?.value;
-    let known = VERSIONS.iter().find(|(known, _)| *known == number);
-    known.map(|(_, version)| *version)
-}
-
-/// Reads the ID of a stream.
-fn stream(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u64> {
-    let text = value.string(found)?.value;
-    let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let id = u64::from_str_radix(text, 16).ok().filter(|_| digits);
-    if id.is_none() {
-        let hint = "write 16 hex digits, such as \"AABBCCDDEEFF0001\": a MAC address and a number";
-        value.wrong(format!("`{text}` is not a valid stream ID"), hint, found);
-    }
-    id
-}
-
-/// Checks that a port is on UDP or on Ethernet.
-fn check_ends(table: &TomlTable<'_>, found: &mut Diagnostics) {
-    let (is_ethernet, others) = match table.has("interface") {
-        true => (true, &["listen", "connect", "allow", "dscp"][..]),
-        false => (false, &["peer", "vlan_priority"][..]),
-    };
-    for key in others {
-        if table.has(key) {
-            let (message, hint) = match is_ethernet {
-                true => (
-                    format!("`{key}` is for UDP"),
-                    "leave it out: with `interface`, the stream is on Ethernet; or leave out `interface`",
-                ),
-                false => (
-                    format!("`{key}` is for Ethernet"),
-                    "add `interface`, such as `interface = \"eth0\"`, or leave it out",
-                ),
-            };
-            table.wrong(key, message, hint, found);
-        }
-    }
-    if !is_ethernet && !table.has("connect") && !table.is_misnamed("interface") {
-        let hint = "add `connect = \"HOST:PORT\"`, at which the other side listens; on Ethernet, `interface = \"eth0\"`";
-        table.missing("connect", hint, found);
-    }
-}
-
 /// The settings of a stream by IEEE 1722.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AvtpSettings {
@@ -181,6 +143,7 @@ pub struct AvtpSettings {
     pub(super) urgent: Vec<IdRange>,
     dscp: u8,
     pub(super) play_out: PlayOutKeys,
+    pub(super) presentation: PresentationKeys,
     pub(super) reports: Option<Nanos>,
     passes_returned: bool,
 }
@@ -204,6 +167,12 @@ impl AvtpSettings {
             queue: keys.queue,
         };
         play_out.check(table, keys.brief, found);
+        let presentation = PresentationKeys {
+            max_transit: keys.max_transit,
+            scale: keys.timescale,
+            reads: keys.delay == Some(PlayOutDelay::Presentation),
+        };
+        presentation.check(table, keys.pack, keys.brief, found);
         if keys.reports.is_some_and(|every| !REPORTS.contains(&every)) {
             let hint = "write \"1s\": reports show sums, and need no short time";
             table.wrong("reports", "`reports` is from 100 ms to 60 s", hint, found);
@@ -227,6 +196,7 @@ impl AvtpSettings {
             urgent: keys.urgent,
             dscp: keys.dscp,
             play_out,
+            presentation,
             reports: keys.reports,
             passes_returned: keys.returned,
         }
@@ -255,7 +225,8 @@ impl PortSettings for AvtpSettings {
 
     fn peer_limits(&self) -> PeerLimits {
         PeerLimits {
-            stamps: !self.brief,
+            // The presentation time depends on the stamps of frames.
+            stamps: !self.brief || self.presentation.max_transit.is_some(),
             ..PeerLimits::default()
         }
     }
@@ -269,7 +240,7 @@ impl PortSettings for AvtpSettings {
     }
 
     fn plays_out(&self) -> bool {
-        self.play_out.delay.is_some()
+        self.play_out.delay.is_some() || self.presentation.max_transit.is_some()
     }
 
     fn tunnel_end(&self) -> Option<&dyn TunnelEnd> {
@@ -308,14 +279,15 @@ impl PortSettings for AvtpSettings {
         };
         let urgent = urgent_words(&self.urgent);
         format!(
-            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{urgent}{}{reports}{returned}{}",
+            "IEEE 1722 stream {:016X}, bus {}{version}{brief}, {}{urgent}{}{}{reports}{returned}{}",
             self.stream,
             self.bus,
             match &self.ethernet {
                 None => self.addresses.words(self.pack),
                 Some(ends) => ends.words(self.pack),
             },
-            self.play_out.words(),
+            self.presentation.words(),
+            self.play_out.words(self.presentation.scale_words()),
             allow_words(self.addresses.allow.as_deref())
         )
     }
@@ -353,6 +325,9 @@ impl PortSettings for AvtpSettings {
         if self.reports.is_some() {
             writer = writer.with_trails();
         }
+        if self.presentation.max_transit.is_some() {
+            writer = writer.with_presentation();
+        }
         let (reader, writer) = (Box::new(reader), Box::new(writer));
         let rules = TunnelRules {
             stream: Some(StreamBus {
@@ -366,6 +341,7 @@ impl PortSettings for AvtpSettings {
                 dscp: self.dscp,
             },
             play_out: self.play_out.rules(opener.epoch()),
+            presentation: self.presentation.rules(self.brief),
             reports: self.reports.map(|every| ReportRules {
                 stream: self.stream,
                 every,
@@ -394,6 +370,7 @@ impl PortSettings for AvtpSettings {
             },
             packing: rules.packing,
             play_out: rules.play_out,
+            presentation: rules.presentation,
             reports: rules.reports,
             loops: rules.loops,
             run: rules.run,

@@ -5,7 +5,9 @@ use crate::network::ids::is_urgent;
 use crate::tunnel_end::{header_bytes, udp_bytes};
 use crate::{PlayOutTimes, TunnelEnd};
 use frame::{CanId, Header, Kind, Nanos, dlc};
-use net::ieee1722::{ENCAPSULATION, HEADERS, MAX_DATAGRAM, OWN_TRAIL, REPORT_LENGTH, frame_size};
+use net::ieee1722::{
+    ENCAPSULATION, HEADERS, MAX_DATAGRAM, OWN_TRAIL, REPORT_LENGTH, TIMED_HEADERS, frame_size,
+};
 
 impl TunnelEnd for AvtpSettings {
     fn protocol(&self) -> String {
@@ -26,7 +28,7 @@ impl TunnelEnd for AvtpSettings {
             Some(ends) => u64::from(ends.priority.is_some()) * 4,
             None => udp_bytes(self.peer_number()) + ENCAPSULATION as u64,
         };
-        let own = (HEADERS - ENCAPSULATION) as u64;
+        let own = (self.headers() - ENCAPSULATION) as u64;
         header_bytes(
             below + own + self.trail_bytes(),
             frame_size(Kind::Classic, 0, self.brief) as u64,
@@ -34,7 +36,7 @@ impl TunnelEnd for AvtpSettings {
     }
 
     fn room_bytes(&self) -> u64 {
-        (MAX_DATAGRAM - HEADERS) as u64 - self.trail_bytes()
+        (MAX_DATAGRAM - self.headers()) as u64 - self.trail_bytes()
     }
 
     fn frame_bytes(&self, header: &Header) -> u64 {
@@ -49,23 +51,37 @@ impl TunnelEnd for AvtpSettings {
         Some((self.reports?, (REPORT_LENGTH - HEADERS) as u64))
     }
 
+    fn max_transit(&self) -> Option<Nanos> {
+        self.presentation.max_transit
+    }
+
     fn play_out(&self) -> Option<PlayOutTimes> {
         let keys = &self.play_out;
+        let presentation = keys.is_presentation();
         // The frames of a brief stream have no stamps.
-        if self.brief || keys.delay.is_none() && keys.max_age.is_none() {
+        if !presentation && (self.brief || keys.delay.is_none() && keys.max_age.is_none()) {
             return None;
         }
         Some(PlayOutTimes {
-            delay: keys.delay,
+            delay: keys.fixed(),
+            presentation,
             max_age: keys.max_age,
             drops_late: keys.late == net::LateRule::Expire,
-            common_clock: keys.common_clock,
+            common_clock: keys.common_clock || presentation,
             queue: keys.queue,
         })
     }
 }
 
 impl AvtpSettings {
+    /// Returns the bytes of a datagram's headers over UDP.
+    const fn headers(&self) -> usize {
+        match self.presentation.max_transit {
+            Some(_) => TIMED_HEADERS,
+            None => HEADERS,
+        }
+    }
+
     /// Returns the bytes of the trail of frames that were on no tunnel before.
     const fn trail_bytes(&self) -> u64 {
         match self.reports {
@@ -85,8 +101,9 @@ mod tests {
     /// The bytes of frames and headers are those that are written.
     #[test]
     fn datagrams_have_the_bytes_that_bounds_count() {
-        for brief in [false, true] {
-            let text = format!("connect = \"192.0.2.1:17220\"\nbrief = {brief}");
+        for (brief, timed) in [(false, false), (true, false), (false, true), (true, true)] {
+            let timed_key = if timed { "max_transit = \"2ms\"" } else { "" };
+            let text = format!("connect = \"192.0.2.1:17220\"\nbrief = {brief}\n{timed_key}");
             let source = SourceText::new("port", &text);
             let mut found = Diagnostics::new();
             let document = TomlDocument::parse(&source, &mut found);
@@ -95,6 +112,9 @@ mod tests {
             assert!(!found.has_errors());
             let end: &dyn crate::TunnelEnd = &settings;
             let mut writer = AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 0, brief);
+            if timed {
+                writer = writer.with_presentation();
+            }
             let id = CanId::sff(0x123).unwrap();
             for frames in [
                 vec![Frame::classic(id, &[1; 3]).unwrap()],

@@ -2,7 +2,9 @@
 
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
-use crate::network::datagram::{ArrivalRules, DatagramPort, LoopRules, PackRules, StreamRun};
+use crate::network::datagram::{
+    ArrivalRules, DatagramPort, LoopRules, PackRules, PresentationRules, StreamRun,
+};
 use crate::{Halves, PortError, PortOpener};
 use config::{Diagnostic, Diagnostics, TomlTable, TomlValue, ValueShape, read};
 use frame::Kind;
@@ -191,6 +193,7 @@ impl PortSettings for MulticastSettings {
             },
             packing: PackRules::default(),
             play_out: None,
+            presentation: PresentationRules::default(),
             reports: None,
             loops: LoopRules::default(),
             run: StreamRun::default(),

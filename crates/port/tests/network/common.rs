@@ -159,6 +159,11 @@ impl TestPort {
         self.halves.0.remarks().join("\n")
     }
 
+    /// Returns the sentences of the sending half.
+    pub(crate) fn tx_remarks(&self) -> String {
+        self.halves.1.remarks().join("\n")
+    }
+
     /// Every frame that was taken has one fate.
     fn check(&self) {
         let tx = self.tx();

@@ -283,6 +283,8 @@ fn frames_cross_a_stream_of_ieee_1722() {
         "",
         "brief = true\nbus = 31",
         "version = 2\nbus = 2047\npack = '1ms'",
+        "max_transit = '2ms'",
+        "brief = true\nmax_transit = '2ms'",
     ] {
         let mut near = TestPort::open(&stream(a, b, more));
         let mut far = TestPort::open(&stream(b, a, more));

@@ -9,6 +9,8 @@ mod common;
 mod datagrams;
 #[cfg(feature = "ieee1722")]
 mod ethernet;
+#[cfg(feature = "ieee1722")]
+mod presentation;
 mod serial;
 mod streams;
 mod words;

@@ -85,6 +85,25 @@ fn ports_in_words() {
             "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to h:1; frames older than 50ms are dropped",
         ),
         (
+            "ieee1722",
+            "connect = 'h:1'\nmax_transit = '2ms'",
+            "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to h:1; presentation times 2ms after the \
+             stamps (TAI)",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\ndelay = 'presentation'\nbrief = true\nmax_age = '50ms'\nclock = 'common'",
+            "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, without stamps, at 127.0.0.1:17220, to h:1; frames are handed on \
+             at their presentation times (TAI), late ones at once; those that come more than 50ms later are dropped",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\npack = '500us'\nmax_transit = '20ms'\ntimescale = 'utc'\ndelay = 'presentation'\nlate = 'expire'",
+            "IEEE 1722 stream AABBCCDDEEFF0001, bus 0, at 127.0.0.1:17220, to h:1; frames wait 500 us for others; \
+             presentation times 20ms after the stamps (UTC); frames are handed on at their presentation times (UTC), \
+             late ones are dropped",
+        ),
+        (
             "multicast",
             "",
             "multicast group 239.74.163.2:43113, this machine only",
@@ -215,6 +234,42 @@ fn mistakes_have_their_place_and_cure() {
             "ieee1722",
             "connect = 'h:1'\nclock = 'common'",
             "`clock` is for a port with `delay` or `max_age`",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\ndelay = 'presented'",
+            "`delay`: `presented` is neither a time nor \"presentation\"",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\ndelay = 'presentation'\nclock = 'own'",
+            "presentation times are by a clock that both machines follow",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nmax_transit = '0ms'",
+            "`max_transit` must be above 0",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nmax_transit = '501ms'",
+            "`max_transit` is at most 500 ms: presentation times repeat every 4.29 s",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nmax_transit = '2ms'\npack = '2ms'",
+            "frames would leave after their presentation times: `pack` is not below `max_transit`",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\nmax_transit = '2ms'\npack = '1ms'\nbrief = true",
+            "`pack` has no effect with `brief` and `max_transit`: a datagram without stamps has one time for all its \
+             frames",
+        ),
+        (
+            "ieee1722",
+            "connect = 'h:1'\ndelay = '20ms'\ntimescale = 'tai'",
+            "`timescale` is for a port with `max_transit` or `delay = \"presentation\"`",
         ),
         (
             "ieee1722",

@@ -103,6 +103,7 @@ impl<'c> TunnelPlan<'c> {
             return Ok(());
         };
         let play_out = far.end.play_out();
+        let play_out = play_out.and_then(|times| times.from_end(near.end));
         // Both compare the time with a stamp of the other machine.
         let timed = play_out.filter(|times| times.delay.is_some() || times.max_age.is_some());
         let delay = match (timed, tunnel.clock_error) {

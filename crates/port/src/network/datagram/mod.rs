@@ -10,6 +10,7 @@ mod ethernet;
 mod guard;
 mod identity;
 mod place;
+mod presentation;
 mod receive;
 mod reports;
 mod sender;
@@ -34,6 +35,9 @@ pub(crate) use tunnel::{
 #[cfg(feature = "ieee1722")]
 pub(crate) use ethernet::{EthernetEnds, EthernetSocket};
 pub(crate) use guard::LoopRules;
+pub(crate) use presentation::PresentationRules;
+#[cfg(feature = "ieee1722")]
+pub(crate) use presentation::{TimeScale, TransitRules};
 pub(crate) use reports::ReportRules;
 #[cfg(feature = "ieee1722")]
 pub(crate) use stream_run::StreamKey;
@@ -44,6 +48,7 @@ use super::address::AddressRange;
 use crate::{Halves, PortOpener};
 use guard::LoopGuard;
 use net::{DatagramReader, DatagramWriter, PlayOutRules};
+use presentation::{PresentationClock, PresentationReader, PresentationWriter};
 use reports::PeerReports;
 use socket::DatagramSocket;
 use std::net::SocketAddr;
@@ -73,6 +78,7 @@ pub(crate) struct DatagramPort {
     pub(crate) packing: PackRules,
     /// The rules by which frames that came in wait for their time.
     pub(crate) play_out: Option<PlayOutRules>,
+    pub(crate) presentation: PresentationRules,
     /// Reports to the other side, which is another gateway.
     pub(crate) reports: Option<ReportRules>,
     pub(crate) loops: LoopRules,
@@ -90,6 +96,12 @@ impl DatagramPort {
     {
         let epoch = opener.epoch();
         let guard = LoopGuard::new(opener, port, self.loops);
+        let presentation = self.presentation;
+        let clock = || PresentationClock::new(presentation.scale, opener);
+        let reader = presentation.reads.then(|| PresentationReader::new(clock()));
+        let writer = presentation
+            .sends
+            .map(|rules| PresentationWriter::new(clock(), rules));
         let reports = self
             .reports
             .map(|rules| PeerReports::new(rules, self.to, self.run.clone(), epoch));
@@ -110,7 +122,10 @@ impl DatagramPort {
             guard,
             epoch,
         );
-        (Box::new(receive), Box::new(transmit))
+        (
+            Box::new(receive.presented(reader)),
+            Box::new(transmit.presenting(writer)),
+        )
     }
 
     /// Returns the halves on Ethernet.

@@ -3,6 +3,7 @@
 use super::ArrivalRules;
 use super::guard::{LoopDrop, LoopGuard};
 use super::place::{SenderPlace, SenderPlaces};
+use super::presentation::PresentationReader;
 use super::reports::PeerReports;
 use super::senders::{SenderIndex, Senders};
 use super::sent_frames::LoopAlarm;
@@ -33,6 +34,8 @@ pub(super) struct DatagramReceive<S> {
     /// The sender of the present datagram, if the protocol has numbers.
     sender: Option<SenderIndex>,
     senders: Senders,
+    /// `None`: presentation times of frames have no effect.
+    presentation: Option<PresentationReader>,
     reports: Option<PeerReports>,
     guard: LoopGuard,
     alarm: LoopAlarm,
@@ -61,6 +64,7 @@ impl<S: DatagramSocket> DatagramReceive<S> {
             at: 0,
             sender: None,
             senders: Senders::new(play_out, reports.is_some()),
+            presentation: None,
             reports,
             guard,
             alarm: LoopAlarm::default(),
@@ -69,6 +73,13 @@ impl<S: DatagramSocket> DatagramReceive<S> {
             remarks: LatestRemarks::default(),
             places: SenderPlaces::default(),
         }
+    }
+
+    /// Returns the half that takes presentation times for the stamps of frames, if there is
+    /// something that reads them.
+    pub(super) fn presented(mut self, presentation: Option<PresentationReader>) -> Self {
+        self.presentation = presentation;
+        self
     }
 
     /// Counts a datagram of a sender that is not allowed; returns false.
@@ -143,7 +154,8 @@ impl<S: DatagramSocket> DatagramReceive<S> {
                 if taken == budget {
                     return (passed, true);
                 }
-                let Some(found) = self.reader.next(&self.buffer[..self.len], &mut self.at) else {
+                let Some(mut found) = self.reader.next(&self.buffer[..self.len], &mut self.at)
+                else {
                     self.len = 0;
                     let foreign = self.reader.take_foreign();
                     if let Some(from) = self.sender {
@@ -165,6 +177,9 @@ impl<S: DatagramSocket> DatagramReceive<S> {
                         .suspects(found.trail, &found.frame, now, &mut self.alarm);
                 self.counters.suspected += u64::from(suspected);
                 let token = self.guard.token(found.trail);
+                if let Some(presentation) = &mut self.presentation {
+                    found.stamp = presentation.due(&found, now);
+                }
                 let take = |from| self.senders.take(from, &found, token, now);
                 if self
                     .sender
@@ -200,6 +215,9 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
         take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         self.senders.settle(now);
+        if let Some(presentation) = &mut self.presentation {
+            presentation.clock.tick(now);
+        }
         let mut report = RxReport::default();
         let mut pass = |frame: FrameRef<'_>, token: Token| {
             take(ReceivedFrame {
@@ -280,7 +298,9 @@ impl<S: DatagramSocket> Receive for DatagramReceive<S> {
         let returned = self.counters.returned;
         remarks.extend(self.guard.remarks(returned, self.far, &self.alarm));
         let unstamped = self.senders.played().unstamped;
-        if unstamped > 0 {
+        if let Some(presentation) = &self.presentation {
+            remarks.extend(presentation.remarks(unstamped));
+        } else if unstamped > 0 {
             remarks.push(format!(
                 "{unstamped} frames had no time stamp and were handed over at once"
             ));

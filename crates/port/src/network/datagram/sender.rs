@@ -1,6 +1,7 @@
 //! Datagrams that leave: how frames get into them, and what becomes of them.
 
 use super::guard::LoopGuard;
+use super::presentation::PresentationWriter;
 use super::socket::{DatagramSocket, SendMark};
 use super::stream_run::StreamRun;
 use crate::network::remarks::LatestRemarks;
@@ -22,6 +23,8 @@ pub(super) struct FrameDatagram {
     pub(super) since: Nanos,
     /// The trail of its last frame, as [`LoopGuard::key`] distinguishes them.
     trail: Option<Token>,
+    /// The earliest and the latest stamp of its frames, Unix time.
+    stamps: Option<(Nanos, Nanos)>,
 }
 
 impl FrameDatagram {
@@ -31,12 +34,19 @@ impl FrameDatagram {
             frames: 0,
             since: 0,
             trail: None,
+            stamps: None,
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
-        (self.frames, self.trail) = (0, None);
+        (self.frames, self.trail, self.stamps) = (0, None, None);
+    }
+
+    /// Returns the earliest and the latest stamp with one more frame.
+    fn stamps_with(&self, unix: Nanos) -> (Nanos, Nanos) {
+        let (earliest, latest) = self.stamps.unwrap_or((unix, unix));
+        (earliest.min(unix), latest.max(unix))
     }
 }
 
@@ -46,6 +56,8 @@ pub(super) struct FrameSender<S: DatagramSocket> {
     to: SocketAddr,
     pub(super) writer: Box<dyn DatagramWriter>,
     pub(super) guard: LoopGuard,
+    /// `None`: datagrams have no presentation times.
+    pub(super) presentation: Option<PresentationWriter>,
     /// Room for the stations of a trail.
     stations: Vec<u8>,
     pub(super) counters: TxCounters,
@@ -76,6 +88,7 @@ impl<S: DatagramSocket> FrameSender<S> {
             to,
             writer,
             guard,
+            presentation: None,
             stations: Vec::with_capacity(8 * FrameTrail::MAX_STATIONS),
             counters: TxCounters::default(),
             run,
@@ -101,6 +114,12 @@ impl<S: DatagramSocket> FrameSender<S> {
         token: Token,
         unix: Nanos,
     ) -> Result<(), NotWritten> {
+        let stamps = datagram.stamps_with(unix);
+        if let Some(presentation) = &self.presentation
+            && !presentation.spans(stamps)
+        {
+            return Err(NotWritten::Full);
+        }
         let before = (datagram.bytes.len(), datagram.trail);
         if let Some(key) = self.guard.key(token)
             && datagram.trail != Some(key)
@@ -112,7 +131,10 @@ impl<S: DatagramSocket> FrameSender<S> {
         }
         let pushed = self.writer.push(frame, unix, &mut datagram.bytes);
         match pushed {
-            Ok(()) => datagram.frames += 1,
+            Ok(()) => {
+                datagram.frames += 1;
+                datagram.stamps = Some(stamps);
+            }
             Err(_) => {
                 datagram.bytes.truncate(before.0);
                 datagram.trail = before.1;
@@ -125,6 +147,10 @@ impl<S: DatagramSocket> FrameSender<S> {
     /// no room. It gets its number here, so another one can leave before it meanwhile.
     pub(super) fn send(&mut self, datagram: &mut FrameDatagram, mark: SendMark) -> bool {
         self.writer.finish(&mut datagram.bytes);
+        if let (Some(presentation), Some((earliest, _))) = (&self.presentation, datagram.stamps) {
+            let at = presentation.time(earliest);
+            self.writer.present(at, &mut datagram.bytes);
+        }
         match self.socket.send(&datagram.bytes, self.to, mark) {
             Ok(()) => {
                 self.counters.sent += datagram.frames;

@@ -2,6 +2,7 @@
 
 use super::backlog::{BacklogResult, SendBacklog, SendClass};
 use super::guard::LoopGuard;
+use super::presentation::PresentationWriter;
 use super::sender::{FrameDatagram, FrameSender};
 use super::socket::{DatagramSocket, SendMark};
 use super::stream_run::StreamRun;
@@ -83,6 +84,21 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
             open: FrameDatagram::new(),
             aside: FrameDatagram::new(),
             backlog: SendBacklog::new(BACKLOG),
+        }
+    }
+
+    /// Returns the half for datagrams with presentation times, if there is something that gives
+    /// them.
+    pub(super) fn presenting(mut self, presentation: Option<PresentationWriter>) -> Self {
+        self.sender.presentation = presentation;
+        self
+    }
+
+    /// Follows the clock of presentation times.
+    fn tick(&mut self, now: Nanos) {
+        if let Some(presentation) = &mut self.sender.presentation {
+            presentation.tick(now);
+            self.epoch = presentation.clock.epoch();
         }
     }
 
@@ -216,6 +232,7 @@ impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
         if !self.sender.writer.carries(&outgoing.frame) {
             return Err(TransmitRefusal::Unsupported);
         }
+        self.tick(now);
         // While frames wait, the flush after each batch tries again: here, each frame would cost a
         // datagram that is made and refused.
         let unix = unix_time(&outgoing, now, self.epoch);
@@ -233,6 +250,7 @@ impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
 
     fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
         let before = self.sender.counters.sent;
+        self.tick(now);
         self.send_waiting();
         if !self.sender.blocked && self.is_due(now) {
             self.send_open();
@@ -260,7 +278,12 @@ impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.sender.remarks.list()
+        let mut remarks = self.sender.remarks.list();
+        if let Some(presentation) = &self.sender.presentation {
+            let consequence = "presentation times leave marked as uncertain";
+            remarks.extend(presentation.clock.remarks(consequence));
+        }
+        remarks
     }
 }
 

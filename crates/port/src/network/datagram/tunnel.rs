@@ -3,7 +3,9 @@
 #[cfg(feature = "ieee1722")]
 use super::association::{StreamBus, StreamSocket};
 use super::bound::socket_at;
-use super::{ArrivalRules, DatagramPort, LoopRules, PackRules, ReportRules, StreamRun};
+use super::{
+    ArrivalRules, DatagramPort, LoopRules, PackRules, PresentationRules, ReportRules, StreamRun,
+};
 use crate::network::address::AddressRange;
 use crate::network::endpoint::PeerAddress;
 use crate::network::ids::IdRange;
@@ -80,6 +82,7 @@ pub(crate) struct TunnelRules {
     pub(crate) packing: PackRules,
     /// The rules by which frames that came in wait for their time.
     pub(crate) play_out: Option<PlayOutRules>,
+    pub(crate) presentation: PresentationRules,
     /// Reports to the other side, which is another gateway.
     pub(crate) reports: Option<ReportRules>,
     pub(crate) loops: LoopRules,
@@ -161,6 +164,7 @@ impl TunnelAddresses {
             },
             packing: rules.packing,
             play_out: rules.play_out,
+            presentation: rules.presentation,
             reports: rules.reports,
             loops: rules.loops,
             run: rules.run,

@@ -4,7 +4,9 @@
 mod buses;
 mod fates;
 mod loops;
+mod presentation;
 mod priorities;
+mod timed;
 mod times;
 
 use super::ArrivalRules;
@@ -169,4 +171,5 @@ const RULES: PlayOutRules = PlayOutRules {
     late: LateRule::Send,
     clock: StampClock::Own,
     frames: 4096,
+    orders_unstamped: false,
 };
