@@ -41,7 +41,8 @@ pub enum Arrival {
     InOrder,
     /// It is older than one that arrived before: the network changed the order.
     Overtaken,
-    /// The same datagram arrived before: leave it out.
+    /// The same datagram arrived before: leave it out. A long number so far behind that it has no
+    /// place counts as one, too, if no missing datagram is without a place.
     Duplicate,
     /// It arrived when it already counted as missing: leave it out.
     Late,
@@ -110,7 +111,8 @@ enum Place {
 ///
 /// A sender that begins anew is recognised: a number far from the last one, a known number with
 /// another content, or an older number after a second of silence. A long number far behind the last
-/// one is a late datagram unless it is one of the first numbers.
+/// one is a late datagram unless it is one of the first numbers; if each missing datagram still has
+/// a place, it is a duplicate.
 #[derive(Clone, Debug, Default)]
 pub struct SequenceWindow {
     /// The places in a ring: that of the datagram with index `i` is `i` modulo their number.
@@ -122,6 +124,8 @@ pub struct SequenceWindow {
     open: u64,
     /// Number of gaps.
     gaps: u64,
+    /// Number of settled places.
+    settled: u64,
     last_arrival: Nanos,
     /// See [`SequenceWindow::order`].
     order: u64,
@@ -168,6 +172,7 @@ impl SequenceWindow {
             match self.places.get_mut(at) {
                 Some(place @ Place::Settled) => {
                     *place = Place::Here(content);
+                    self.settled -= 1;
                     self.counters.late += 1;
                     return Arrival::Late;
                 }
@@ -189,8 +194,9 @@ impl SequenceWindow {
             && let Some(long) = self.newest.and_then(|newest| newest.long).and(number.long)
             && long >= FIRST_NUMBERS
         {
-            // Its place is forgotten. If nothing is missing, it is a copy, or older than the first.
-            if self.counters.late < self.counters.missing {
+            // Its place is forgotten. It is late if one of the missing ones has no place any more;
+            // those that have a place can still arrive. Else it is a copy, or older than the first.
+            if self.counters.late + self.settled < self.counters.missing {
                 self.counters.late += 1;
                 return Arrival::Late;
             }
@@ -269,6 +275,7 @@ impl SequenceWindow {
                 Some((place, since)) if now.saturating_sub(since) >= PATIENCE => {
                     *place = Place::Settled;
                     self.gaps -= 1;
+                    self.settled += 1;
                     self.counters.missing += 1;
                     self.skip();
                 }
@@ -330,7 +337,7 @@ impl SequenceWindow {
         self.head += 2 * places as u64;
         self.head -= self.head % places as u64;
         self.order = self.head;
-        (self.open, self.gaps) = (self.head, 0);
+        (self.open, self.gaps, self.settled) = (self.head, 0, 0);
         self.newest = Some(number);
         self.last_arrival = now;
     }
@@ -351,14 +358,16 @@ impl SequenceWindow {
             // Numbers that pass through the whole window at once are missing.
             self.counters.missing += self.gaps + (by - places);
             self.places.fill(Place::Gap(now));
-            self.gaps = places;
+            (self.gaps, self.settled) = (places, 0);
         } else {
             for index in self.head + 1..=self.head + by {
                 let place = &mut self.places[(index % places) as usize];
-                match std::mem::replace(place, Place::Gap(now)) {
+                let left = std::mem::replace(place, Place::Gap(now));
+                match left {
                     Place::Gap(_) => self.counters.missing += 1,
                     _ => self.gaps += 1,
                 }
+                self.settled -= u64::from(matches!(left, Place::Settled));
             }
         }
         self.head += by;

@@ -9,6 +9,7 @@ mod play_out;
 mod presentation;
 mod reports;
 mod sequence;
+mod sequence_model;
 mod slcan;
 mod socketcand;
 mod trails;

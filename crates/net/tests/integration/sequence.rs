@@ -129,6 +129,72 @@ fn long_numbers_that_count_other_streams_are_not_used() {
     assert_eq!((counters.taken, counters.missing), (1000, 0));
 }
 
+/// A datagram that is far behind is never one of those that still have a place: each of these can
+/// arrive and is late then.
+#[test]
+fn a_number_far_behind_takes_no_place_of_a_missing_datagram() {
+    let mut window = SequenceWindow::default();
+    arrive_long(&mut window, 9_000_000, 0);
+    // Two datagrams are missing, and have places.
+    arrive_long(&mut window, 9_000_003, 0);
+    window.settle(1000 * MS);
+    arrive_long(&mut window, 9_000_004, 1000 * MS);
+    let far = arrive_long(&mut window, 8_000_000, 1001 * MS);
+    assert_eq!(far, Arrival::Duplicate, "or older than the first");
+    for number in [9_000_001, 9_000_002] {
+        let arrival = arrive_long(&mut window, number, 1002 * MS);
+        assert_eq!(arrival, Arrival::Late);
+    }
+    let counters = window.counters();
+    assert_eq!((counters.missing, counters.late), (2, 2));
+    // Two more, of which one has left the window: only one number far behind can be late.
+    arrive_long(&mut window, 9_000_006, 1003 * MS);
+    arrive_long(&mut window, 9_000_008, 1003 * MS);
+    window.settle(2003 * MS);
+    arrive_long(&mut window, 9_000_005 + 4096, 2003 * MS);
+    let far = [8_000_001, 8_000_002].map(|far| arrive_long(&mut window, far, 2004 * MS));
+    assert_eq!(far, [Arrival::Late, Arrival::Duplicate]);
+    let late = arrive_long(&mut window, 9_000_007, 2005 * MS);
+    assert_eq!(late, Arrival::Late);
+}
+
+/// The whole window passes at once, so that one missing datagram has no place any more.
+#[test]
+fn a_missing_datagram_before_an_outage_can_be_late() {
+    let mut window = SequenceWindow::default();
+    arrive_long(&mut window, 9_000_000, 0);
+    arrive_long(&mut window, 9_000_002, 0);
+    window.settle(1000 * MS);
+    arrive_long(&mut window, 9_000_002 + 4096, 1000 * MS);
+    assert_eq!(window.counters().missing, 1);
+    let far = [9_000_001, 9_000_000].map(|far| arrive_long(&mut window, far, 1001 * MS));
+    assert_eq!(far, [Arrival::Late, Arrival::Duplicate]);
+}
+
+/// The input of the fuzz target that found it: numbers of 8 and 32 bits, and a statement.
+#[test]
+fn late_datagrams_are_among_the_missing_ones() {
+    let mut window = SequenceWindow::default();
+    let number = |short, long| DatagramNumber { short, long };
+    window.arrive(number(0, Some(0x9B0_0000)), &[1], 10 * MS);
+    assert!(window.announce(0x9B0_0004, 10 * MS).is_some());
+    let last = window.arrive(number(3, None), &[235], 10 * MS);
+    assert_eq!(last, Arrival::Overtaken);
+    // Nothing counts as missing yet.
+    let far = window.arrive(number(0xB1, Some(0x330_00B1)), &[234], 880 * MS);
+    assert_eq!(far, Arrival::Duplicate);
+    assert_eq!(window.announce(0x330_0030, 880 * MS), None);
+    let late = window.arrive(number(2, None), &[1], 1840 * MS);
+    assert_eq!(late, Arrival::Late);
+    // Only the datagram with the number 1 is missing, and it has a place.
+    let far = window.arrive(number(0, Some(0x10_0000)), &[0], 1850 * MS);
+    assert_eq!(far, Arrival::Duplicate);
+    let late = window.arrive(number(1, None), &[155], 3850 * MS);
+    assert_eq!(late, Arrival::Late);
+    let counters = window.counters();
+    assert_eq!((counters.missing, counters.late), (2, 2));
+}
+
 proptest! {
     /// Numbers of 32 bits: delays that 8 bits could not express.
     #[test]
