@@ -54,7 +54,7 @@ pub(super) fn count(binaries: &[TestBinary], which: IgnoredTests) -> Result<u64>
 
 /// More tests at a time than there are processors: many mostly wait. Tests that boot guests wait
 /// until a processor is free for the guest (`Right` in lab/cangate-lab/tests/lab/main.rs).
-const THREADS: &str = "--test-threads=4";
+const THREADS: &str = "--test-threads=6";
 
 /// Packages whose ignored tests boot guests. Only the two programs that they start are built for
 /// release: the tests themselves mostly wait.
