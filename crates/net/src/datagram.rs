@@ -29,7 +29,7 @@ pub struct DatagramFrame<'d> {
     /// The time of the frame by the sender's clock, ns, if the protocol has one and the sender set
     /// it.
     pub stamp: Option<Nanos>,
-    /// The time at which the frame is to be handed on, if the protocol has one and the sender set
+    /// The time at which the frame should be handed on, if the protocol has one and the sender set
     /// it.
     pub presentation: Option<PresentationTime>,
     /// The gateways that it has passed, if the protocol and the sender have them.

@@ -5,7 +5,7 @@ use frame::Nanos;
 /// The time after which the bits of a presentation time repeat, ns: 4.29 s.
 const PERIOD: Nanos = 1 << 32;
 
-/// The time at which a frame is to be handed on, as far as a protocol carries it: the low 32 bits
+/// The time at which a frame should be handed on, as far as a protocol carries it: the low 32 bits
 /// of a clock's nanoseconds (IEEE 1722, `avtp_timestamp`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PresentationTime {

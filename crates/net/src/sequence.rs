@@ -51,7 +51,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// Returns whether the frames of the datagram are to be handed over.
+    /// Returns whether the receiver hands the frames of the datagram over.
     #[must_use]
     pub const fn is_taken(self) -> bool {
         matches!(self, Self::InOrder | Self::Overtaken | Self::Restart)

@@ -23,7 +23,7 @@ pub enum WorkerMessage {
     Settle(String, SettledFrames),
     /// Offer frames of a client to their port, and send them back with its answers.
     Send(Box<ClientFrames>, SyncSender<Box<ClientFrames>>),
-    /// Put taps around ports, or take them away, and send back what is to be freed.
+    /// Put taps around ports, or take them away, and send back what the other thread frees.
     Tap(Vec<TapChange>, SyncSender<Vec<TapChange>>),
     /// Stop receiving, send the frames that are held within this time, and end.
     Stop(Duration),

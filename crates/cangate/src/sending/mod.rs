@@ -35,9 +35,9 @@ use std::os::fd::RawFd;
 /// The next step of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NextFrame {
-    /// The frame is in the buffer, and is to be sent at this time.
+    /// The frame is in the buffer, and must be sent at this time.
     Due(Nanos),
-    /// The frame is in the buffer, and is to be sent as soon as those before it have their fates.
+    /// The frame is in the buffer, and leaves as soon as those before it have their fates.
     Now,
     /// The next frame is not known yet: the source waits for its input.
     Later,

@@ -26,7 +26,7 @@ pub(super) struct PduPlace {
 }
 
 impl<'a, 'input> ArxmlReader<'a, 'input> {
-    /// Reads the PDUs of a frame, which is to be the message of this index.
+    /// Reads the PDUs of a frame, which becomes the message of this index.
     pub(super) fn read_pdus(
         &mut self,
         frame: Node<'a, 'input>,

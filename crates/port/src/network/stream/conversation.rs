@@ -119,7 +119,7 @@ impl Conversation {
         }
     }
 
-    /// Returns whether other events are to be waited for than at present, and notes that they are.
+    /// Returns whether the port must wait for other events than at present, and notes that it does.
     pub(super) fn change_events(&mut self) -> bool {
         let events = self.events();
         std::mem::replace(&mut self.watched, events) != events
@@ -323,7 +323,7 @@ impl Conversation {
         self.open_from.filter(|_| !self.queue.is_empty())
     }
 
-    /// Returns why the connection is to be closed, if its peer makes no progress.
+    /// Returns why the port should close the connection, if its peer makes no progress.
     pub(super) fn is_stuck(&self, now: Nanos) -> Option<&'static str> {
         let silence = now.saturating_sub(self.progress);
         match (self.connected, self.blocked) {
