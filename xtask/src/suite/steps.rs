@@ -61,43 +61,43 @@ const fn stage(
 
 /// The steps in their order. docs/contributing.md has the same table, and a test compares them.
 pub(super) const STEPS: [SuiteStep; 25] = [
-    quick("setup", 20, "installs missing tools, or shows how"),
-    quick("format", 2, "checks the formatting"),
+    quick("setup", 25, "installs missing tools, or shows how"),
+    quick("format", 3, "checks the formatting"),
     quick("structure", 1, "as `cargo xtask structure`"),
     quick(
         "build",
-        200,
+        210,
         "builds all tests and both programs for debugging",
     ),
     quick(
         "test",
-        125,
+        150,
         "all tests that are not ignored, in a debug build",
     ),
-    all("clippy", 90, "clippy, with warnings as errors"),
+    all("clippy", 115, "clippy, with warnings as errors"),
     all(
         "ports",
-        50,
+        60,
         "each kind of port is compiled alone, and the gateway without any; readers of databases that no default build has",
     ),
     all(
         "lab",
-        155,
+        180,
         "builds both programs for release and sets up the lab",
     ),
     all(
         "package",
-        37,
+        40,
         "as `cargo xtask package`, with the profile `release`",
     ),
     all(
         "arm64",
-        395,
+        345,
         "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM; more of both in a long run",
     ),
     all(
         "heavy",
-        1000,
+        805,
         "tests marked `#[ignore]`, with optimized programs",
     ),
     long(
@@ -107,12 +107,12 @@ pub(super) const STEPS: [SuiteStep; 25] = [
     ),
     all(
         "guests",
-        165,
+        220,
         "tests that need a kernel with CAN, in guests; in a long run on a real-time kernel, too",
     ),
     all(
         "reproduce",
-        190,
+        220,
         "`cangate lab reproduce --quick --without-machines --without-searches`",
     ),
     long(
@@ -127,7 +127,7 @@ pub(super) const STEPS: [SuiteStep; 25] = [
     ),
     all(
         "benches",
-        16,
+        17,
         "runs each part of each benchmark once; nothing is measured",
     ),
     all(
@@ -137,25 +137,25 @@ pub(super) const STEPS: [SuiteStep; 25] = [
     ),
     all(
         "no_std",
-        28,
+        33,
         "builds the core for a target without a standard library, and runs the scenarios of the engine as a program without one",
     ),
     all(
         "doc",
-        32,
+        40,
         "as `cargo xtask doc`, and the examples in the API documentation",
     ),
     all(
         "python",
-        80,
+        78,
         "lints, builds and installs the Python package, and runs its tests",
     ),
-    all("fuzz", 70, "fuzzes each target for a few seconds"),
+    all("fuzz", 57, "fuzzes each target for a few seconds"),
     all("bpf", 1, "as `cargo xtask bpf`"),
     quick("promises", 1, "as `cargo xtask promises`"),
     quick(
         "documents",
-        1,
+        2,
         "checks the links, that each dependency has a reason, and that figures name the version that made them; warns of stale ones",
     ),
 ];
