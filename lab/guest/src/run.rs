@@ -63,27 +63,23 @@ impl Lab {
     ) -> Result<GuestOutcome, Error> {
         // An image with files of the caller's is rarely booted twice, and other processes do not
         // know that a machine continues a saved one.
-        let delivered = DeliveredFile::read_all(&spec.files);
         let alone = spec.virtio.is_empty() && spec.shm.is_empty();
-        let pause = PauseOrder::for_time(spec.time).filter(|_| alone && delivered.is_some());
-        let without_files;
-        let (spec, files) = match (pause, delivered) {
-            (Some(_), Some(files)) => {
-                without_files = GuestSpec {
-                    files: Vec::new(),
-                    ..spec.clone()
-                };
-                (&without_files, files)
-            }
-            _ => (spec, Vec::new()),
-        };
+        let pause = PauseOrder::for_time(spec.time).filter(|_| alone);
+        let delivered = pause.and_then(|_| DeliveredFile::read_all(&spec.files));
+        let pause = pause.filter(|_| delivered.is_some());
+        let files = delivered.unwrap_or_default();
+        let mut spec = spec.clone();
+        if pause.is_some() {
+            spec.files.clear();
+        }
+        let spec = &spec;
         let parts = self.parts(spec, progress)?;
         let input = begin.is_some().then(|| parts.folder.path("input"));
         let mut options = QemuOptions {
             input: input.as_deref(),
             virtio: &spec.virtio,
             shm: &spec.shm,
-            ..parts.options(spec, pause.unwrap_or(PauseOrder::None))
+            ..parts.options(spec, pause)
         };
         let state = match pause {
             Some(_) => self.saved(&parts, &options, spec, progress)?,
@@ -91,7 +87,7 @@ impl Lab {
         };
         options.restore = state.as_deref();
         if state.is_none() {
-            options.words = words(spec, PauseOrder::None);
+            options.words = words(spec, None);
         }
         let job = spec.job.clone();
         let delivery = match files.is_empty() {
@@ -245,7 +241,7 @@ pub(crate) struct GuestParts {
 
 impl GuestParts {
     /// Returns the options with which the guest boots.
-    pub(crate) fn options(&self, spec: &GuestSpec, pause: PauseOrder) -> QemuOptions<'_> {
+    pub(crate) fn options(&self, spec: &GuestSpec, pause: Option<PauseOrder>) -> QemuOptions<'_> {
         let linked = spec.linked.as_ref();
         QemuOptions {
             kernel: &self.booted,
@@ -279,7 +275,7 @@ impl GuestParts {
 }
 
 /// Returns the agent's words on the kernel's command line, and those for the kernel.
-fn words(spec: &GuestSpec, pause: PauseOrder) -> Vec<String> {
+fn words(spec: &GuestSpec, pause: Option<PauseOrder>) -> Vec<String> {
     let orders = BenchOrders::from_spec(spec, pause);
     [orders.words(), spec.boot.clone()].concat()
 }

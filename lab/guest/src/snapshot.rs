@@ -83,22 +83,21 @@ pub(crate) fn state(
         return Ok(Some(saved(made)));
     }
     cache.trim("snapshots", STATES);
+    let is_exact = matches!(options.time, TimeMode::Virtual { .. });
     let made = cache.stage(&name, progress, |part| {
         progress.stage(&format!("{what}: {} MB of memory", options.memory));
         for _ in 0..TRIES {
-            if !matches!(options.time, TimeMode::Virtual { .. }) {
-                let mut process = QemuProcess::start(qemu, options, &part.join("qemu"))?;
-                process.stops(BOOT).map_err(Error::NotStopped)?;
-                let saved = process.save(&part.join("state"));
-                return saved.map_err(Error::NotSaved);
-            }
-            // If QEMU's main loop waits until the thread of the guest's processor has stopped, the
-            // machine stops as it usually does.
-            let mut process = linux::schedule::on_one_processor(turn(), || {
-                QemuProcess::start(qemu, options, &part.join("qemu"))
-            })?;
+            let start = || QemuProcess::start(qemu, options, &part.join("qemu"));
+            // If QEMU's main loop waits until the thread of the guest's processor has stopped, a
+            // machine in virtual time stops as it usually does.
+            let mut process = match is_exact {
+                true => linux::schedule::on_one_processor(turn(), start)?,
+                false => start()?,
+            };
             let mut stops = || {
-                process.processor_first(Instant::now() + STALL_TIMEOUT)?;
+                if is_exact {
+                    process.processor_first(Instant::now() + STALL_TIMEOUT)?;
+                }
                 if let Some(file) = options.restore {
                     process.resume(file)?;
                 }
@@ -107,7 +106,7 @@ pub(crate) fn state(
             stops().map_err(Error::NotStopped)?;
             let saved = process.save(&part.join("state"));
             saved.map_err(Error::NotSaved)?;
-            if process.was_usual().map_err(Error::NotSaved)? {
+            if !is_exact || process.was_usual().map_err(Error::NotSaved)? {
                 return Ok(());
             }
         }

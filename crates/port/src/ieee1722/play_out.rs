@@ -15,7 +15,7 @@ pub(super) const LATE: [(&str, LateRule); 2] =
 /// Values of `clock`, each with whether it is common to both sides.
 pub(super) const CLOCKS: [(&str, bool); 2] = [("own", false), ("common", true)];
 
-/// Values of `delay` that are no time.
+/// Values of `delay` that are not durations.
 const WORDS: [(&str, PlayOutDelay); 1] = [("presentation", PlayOutDelay::Presentation)];
 
 /// When frames that came in are handed on.

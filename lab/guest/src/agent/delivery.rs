@@ -64,9 +64,10 @@ impl DeliveredFile {
         let mut bytes = 0;
         let mut all = Vec::new();
         for file in files {
-            let length = fs::metadata(&file.path).ok()?.len();
-            bytes += usize::try_from(length).ok()?;
-            if !names.insert(&file.name) || bytes > MOST_BYTES {
+            let about = fs::metadata(&file.path).ok()?;
+            bytes += usize::try_from(about.len()).ok()?;
+            // A device or a FIFO may have no end.
+            if !about.is_file() || !names.insert(&file.name) || bytes > MOST_BYTES {
                 return None;
             }
             all.push(Self {
@@ -112,16 +113,17 @@ mod tests {
         assert_eq!(delivered[0].text, "echo 1\n");
         let most = file("most", &[b'x'; MOST_BYTES]);
         assert!(DeliveredFile::read_all(std::slice::from_ref(&most)).is_some());
-        let missing = GuestFile {
-            path: folder.path().join("missing"),
-            name: "missing".to_owned(),
-        };
+        let [missing, device] = ["missing", "/dev/zero"].map(|path| GuestFile {
+            path: folder.path().join(path),
+            name: "other".to_owned(),
+        });
         for other in [
             most,
             file("binary", b"\x7fELF\xff"),
             file(GATEWAY, b"echo 2\n"),
             script.clone(),
             missing,
+            device,
         ] {
             let all = [script.clone(), other];
             assert!(DeliveredFile::read_all(&all).is_none(), "{all:?}");

@@ -106,11 +106,7 @@ fn job<T: AgentTasks>(
     tasks: &T,
     outputs: &mut JobOutputs,
 ) -> Result<i32, AgentError> {
-    match orders.pause {
-        PauseOrder::None => {}
-        PauseOrder::Exact => pause::pause()?,
-        PauseOrder::AnyTime => pause::pause_at_any_time()?,
-    }
+    pause::pause(orders.pause)?;
     let begin = Instant::now();
     ready(orders, outputs)?;
     let mut delivery = HostDelivery::read()?;
@@ -127,7 +123,7 @@ fn job<T: AgentTasks>(
     let mut prepared = None;
     if let HostDelivery::Prepare { task } = &delivery {
         prepared = Some(tasks.prepare(task).map_err(task_error)?);
-        pause::pause()?;
+        pause::pause(orders.pause)?;
         // From here on, the machine is a copy, whose host has left a job of its own.
         ready(orders, outputs)?;
         delivery = HostDelivery::read()?;

@@ -5,11 +5,9 @@ use crate::machine::{BenchKind, BitcanController, GuestSpec, TimeMode};
 use std::fs;
 use std::path::Path;
 
-/// Whether and how the machine stops when the bench is up, so that the host can save it.
+/// How the machine stops when the bench is up, so that the host can save it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PauseOrder {
-    /// It does not stop.
-    None,
     /// At the same instruction in each run: machines in virtual time.
     Exact,
     /// At any time. The machine that goes on sets its clock: machines that follow the host's time.
@@ -42,12 +40,13 @@ pub(crate) struct BenchOrders {
     pub(crate) ethernet: bool,
     /// The numbers of CAN and Ethernet cards on links between machines, for such a machine.
     pub(crate) linked: Option<(u8, u8)>,
-    pub(crate) pause: PauseOrder,
+    /// `None`: the machine does not stop.
+    pub(crate) pause: Option<PauseOrder>,
 }
 
 impl BenchOrders {
     /// Returns the orders that a guest needs.
-    pub(crate) fn from_spec(spec: &GuestSpec, pause: PauseOrder) -> Self {
+    pub(crate) fn from_spec(spec: &GuestSpec, pause: Option<PauseOrder>) -> Self {
         Self {
             bench: spec.bench,
             controller: spec.controller,
@@ -86,7 +85,7 @@ impl BenchOrders {
         }
         let pause = PauseOrder::WORDS
             .iter()
-            .find(|(order, _)| *order == self.pause);
+            .find(|(order, _)| Some(*order) == self.pause);
         all.extend(pause.map(|(_, word)| format!("cangate.pause={word}")));
         all
     }
@@ -133,12 +132,12 @@ impl BenchOrders {
                 .map(|text| cards(text).ok_or_else(|| wrong("linked", text)))
                 .transpose()?,
             pause: match word("pause") {
-                None => PauseOrder::None,
-                Some(text) => PauseOrder::WORDS
-                    .iter()
-                    .find(|(_, word)| *word == text)
-                    .map(|(order, _)| *order)
-                    .ok_or_else(|| wrong("pause", text))?,
+                None => None,
+                Some(text) => {
+                    let known = PauseOrder::WORDS.iter().find(|(_, word)| *word == text);
+                    let (order, _) = known.ok_or_else(|| wrong("pause", text))?;
+                    Some(*order)
+                }
             },
         })
     }
@@ -152,9 +151,9 @@ mod tests {
     fn what_is_ordered_is_what_is_read() {
         for bench in BenchKind::ALL {
             for (data_bitrate, ethernet, pause) in [
-                (None, true, PauseOrder::Exact),
-                (None, false, PauseOrder::AnyTime),
-                (Some(4_000_000), false, PauseOrder::None),
+                (None, true, Some(PauseOrder::Exact)),
+                (None, false, Some(PauseOrder::AnyTime)),
+                (Some(4_000_000), false, None),
             ] {
                 let orders = BenchOrders {
                     bench,

@@ -1,18 +1,39 @@
-//! Stopping the machine at an exact instruction, so that the host can save it.
+//! Stopping the machine, so that the host can save it.
 
 use super::error::AgentError;
+use super::orders::PauseOrder;
 use crate::program;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// Stops the machine for the host to save it. Continues in every machine that is restored from the
-/// saved state.
-pub(super) fn pause() -> Result<(), AgentError> {
+/// Stops the machine as ordered for the host to save it. Continues in every machine that is restored
+/// from the saved state.
+pub(super) fn pause(order: Option<PauseOrder>) -> Result<(), AgentError> {
+    let Some(order) = order else { return Ok(()) };
     // In virtual time, waiting costs nothing.
     std::thread::sleep(SETTLING_TIME);
-    let ports = open_ports()?;
-    let write = |what: u8| write_port(&ports, what);
+    let mut options = OpenOptions::new();
+    let ports = options.write(true).open("/dev/port");
+    let ports = ports.map_err(AgentError::Pause)?;
+    let write = |what: u8| {
+        let written = ports.write_all_at(&[what], PANIC_PORT);
+        written.map_err(AgentError::Pause)
+    };
+    match order {
+        PauseOrder::Exact => stop_exactly(write),
+        PauseOrder::AnyTime => {
+            write(PANICKED)?;
+            // The clock chip follows the host's clock.
+            program::output(None, &["hwclock", "--hctosys", "--utc"])?;
+            Ok(())
+        }
+    }
+}
+
+/// Stops a machine in virtual time, and reports whether it stopped as it usually does. `write` is a
+/// write to the panic device.
+fn stop_exactly(write: impl Fn(u8) -> Result<(), AgentError>) -> Result<(), AgentError> {
     // Measures the time of a write that has no effect; the first write takes longer.
     write(0)?;
     let start = Instant::now();
@@ -26,29 +47,6 @@ pub(super) fn pause() -> Result<(), AgentError> {
     // first case is the usual one, and the only one that is kept.
     let moved = stopped > plain * 4 || plain * 4 > LONGEST_PLAIN;
     write(if moved { CRASH_LOADED } else { PANICKED })
-}
-
-/// Stops the machine for the host to save it, in the host's time. Every machine that is restored
-/// from the saved state takes the current time from its clock chip, which follows the host's clock.
-pub(super) fn pause_at_any_time() -> Result<(), AgentError> {
-    std::thread::sleep(SETTLING_TIME);
-    write_port(&open_ports()?, PANICKED)?;
-    program::output(None, &["hwclock", "--hctosys", "--utc"])?;
-    Ok(())
-}
-
-fn open_ports() -> Result<File, AgentError> {
-    let mut options = OpenOptions::new();
-    options
-        .write(true)
-        .open("/dev/port")
-        .map_err(AgentError::Pause)
-}
-
-fn write_port(ports: &File, what: u8) -> Result<(), AgentError> {
-    ports
-        .write_all_at(&[what], PANIC_PORT)
-        .map_err(AgentError::Pause)
 }
 
 /// Deferred work of drivers (watching a link, measuring a clock) is done after this time.

@@ -220,7 +220,7 @@ impl Lab {
         let plugin = self.plugin(Plugin::Lockstep, spec.kernel, progress)?;
         let state = self.saved(
             &parts,
-            &parts.options(&spec, PauseOrder::Exact),
+            &parts.options(&spec, Some(PauseOrder::Exact)),
             &spec,
             progress,
         )?;
@@ -269,7 +269,7 @@ impl Lab {
             state,
             plugin,
         } = machine;
-        let mut options = parts.options(spec, PauseOrder::Exact);
+        let mut options = parts.options(spec, Some(PauseOrder::Exact));
         options.lockstep = Some(plugin);
         options.restore = Some(state);
         let started = QemuProcess::start(&parts.qemu, &options, &parts.folder.path("qemu"));
