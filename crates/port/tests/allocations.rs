@@ -3,12 +3,13 @@
 //! This test is alone in its file, because the count is of the whole process.
 #![allow(clippy::unwrap_used)]
 
+mod port_text;
+
 use bus::{BusConfig, NodeConfig};
-use config::{Diagnostics, SourceText, TomlDocument};
 use frame::{CanId, Frame};
 use port::embedded::{BusIndex, BusWorld};
 use port::log::{InterfaceName, LogSink, LogSource, ReplaySpeed, SinkConfig, SourceConfig};
-use port::{Halves, OutgoingFrame, PortKinds, PortOpener, PortSpec, Receive, Transmit};
+use port::{Halves, OutgoingFrame, PortOpener, Receive, Transmit};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::io::{Seek, Write};
 use std::net::UdpSocket;
@@ -95,14 +96,7 @@ fn from_log_to_log() -> u64 {
 /// Opens a port of these keys; the Unix time at its time 0 is 0.
 fn stream(keys: &str) -> Halves {
     let text = format!("[ports.p]\nkind = 'ieee1722'\n{keys}");
-    let source = SourceText::new("t", &text);
-    let mut found = Diagnostics::new();
-    let document = TomlDocument::parse(&source, &mut found);
-    let mut root = document.root();
-    let ports = root.table("ports", "ports", &mut found).unwrap();
-    let (name, value) = ports.all().remove(0);
-    let table = value.table("port", &mut found).unwrap();
-    let spec = PortSpec::parse(&name, table, &PortKinds::standard(), &mut found);
+    let (spec, _) = port_text::read(&text);
     spec.unwrap().open(&mut PortOpener::new(0, 0)).unwrap()
 }
 

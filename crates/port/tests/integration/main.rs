@@ -9,6 +9,8 @@ mod log_sink;
 mod log_source;
 mod named_pipes;
 mod open;
+#[path = "../port_text/mod.rs"]
+mod port_text;
 mod settings;
 #[path = "../sharing/mod.rs"]
 mod sharing;

@@ -1,5 +1,6 @@
 //! The settings of a port in `gateway.toml`, for every kind.
 
+use crate::port_text::read;
 use config::{Diagnostics, SourceText, TomlDocument};
 use frame::wire::BitRate;
 use linux::link::LinkSetup;
@@ -9,19 +10,6 @@ use port::log::{LogOrigin, LogSettings, OnFull, ReplaySpeed, RotationRule};
 use port::socketcan::{OptimiseFor, ReceiveBy, SocketCanSettings, TransmitBy};
 use port::{FileOrStream, PortKinds, PortSettings, PortSpec};
 use std::sync::Arc;
-
-fn read(text: &str) -> (Option<PortSpec>, Vec<String>) {
-    let source = SourceText::new("t", text);
-    let mut found = Diagnostics::new();
-    let document = TomlDocument::parse(&source, &mut found);
-    let mut root = document.root();
-    let ports = root.table("ports", "ports", &mut found).unwrap();
-    let (name, value) = ports.all().remove(0);
-    let table = value.table("port", &mut found).unwrap();
-    let spec = PortSpec::parse(&name, table, &PortKinds::standard(), &mut found);
-    let messages = found.list().iter().map(|d| d.message.clone()).collect();
-    (spec, messages)
-}
 
 fn good(text: &str) -> Arc<dyn PortSettings> {
     let (spec, messages) = read(text);

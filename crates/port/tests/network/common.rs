@@ -1,8 +1,8 @@
 //! Ports from a text, and the sockets of their peers.
 
-use config::{Diagnostics, SourceText, TomlDocument};
+pub(crate) use crate::port_text::read as parse;
 use frame::{Frame, Nanos};
-use port::{Halves, OutgoingFrame, PortKinds, PortOpener, PortSpec, RxCounters, TxCounters};
+use port::{Halves, OutgoingFrame, PortOpener, RxCounters, TxCounters};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
@@ -23,20 +23,6 @@ pub(crate) fn server(kind: &str, listen: SocketAddr, more: &str) -> String {
 /// Returns the frame in cansend's grammar.
 pub(crate) fn frame(text: &str) -> Frame {
     text.parse().unwrap()
-}
-
-/// Reads the only port of a text; returns it and the messages.
-pub(crate) fn parse(text: &str) -> (Option<PortSpec>, Vec<String>) {
-    let source = SourceText::new("t", text);
-    let mut found = Diagnostics::new();
-    let document = TomlDocument::parse(&source, &mut found);
-    let mut root = document.root();
-    let ports = root.table("ports", "ports", &mut found).unwrap();
-    let (name, value) = ports.all().remove(0);
-    let table = value.table("port", &mut found).unwrap();
-    let spec = PortSpec::parse(&name, table, &PortKinds::standard(), &mut found);
-    let messages = found.list().iter().map(|d| d.message.clone()).collect();
-    (spec, messages)
 }
 
 /// Returns an address of the loopback interface that no socket has.

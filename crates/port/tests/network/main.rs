@@ -9,6 +9,8 @@ mod common;
 mod datagrams;
 #[cfg(feature = "ieee1722")]
 mod ethernet;
+#[path = "../port_text/mod.rs"]
+mod port_text;
 #[cfg(feature = "ieee1722")]
 mod presentation;
 mod serial;
