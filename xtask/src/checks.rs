@@ -202,7 +202,10 @@ pub(crate) fn readme(workspace: &Workspace) -> Result<TestTally> {
     }
     let mut demo = workspace.release_cargo("run");
     demo.args(["--release", "--", "demo"]);
-    println!("README's first command, with the options of other steps: {}", line(&demo));
+    println!(
+        "README's first command, with the options of other steps: {}",
+        line(&demo)
+    );
     tally.add(TestTally::check(show(&mut demo)?));
     Ok(tally)
 }

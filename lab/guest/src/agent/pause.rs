@@ -7,8 +7,8 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// Stops the machine as ordered for the host to save it. Continues in every machine that is restored
-/// from the saved state.
+/// Stops the machine as ordered for the host to save it. Continues in every machine that is
+/// restored from the saved state.
 pub(super) fn pause(order: Option<PauseOrder>) -> Result<(), AgentError> {
     let Some(order) = order else { return Ok(()) };
     // In virtual time, waiting costs nothing.
