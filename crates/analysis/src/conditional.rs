@@ -23,6 +23,21 @@ impl NetworkFound {
         all
     }
 
+    /// Returns for each tunnel the tunnels on whose stated times its figures depend: itself, if its
+    /// time is stated, and those on which a message that enters it depends.
+    #[must_use]
+    pub fn tunnel_conditions(&self, network: &Network) -> Vec<StatedTunnels> {
+        let messages = self.conditions(network);
+        let tunnels = network.tunnels.iter().enumerate();
+        let each = tunnels.map(|(number, tunnel)| {
+            let places = tunnel.flows.iter().map(|flow| flow.from);
+            let known = places.filter_map(|at| messages.get(at.bus)?.get(at.message));
+            let own = tunnel.stated.map(|_| number);
+            known.flatten().copied().chain(own).collect()
+        });
+        each.collect()
+    }
+
     /// Passes conditions on; returns whether one was new.
     fn spread(&self, network: &Network, all: &mut [Vec<StatedTunnels>]) -> bool {
         let mut is_new = false;

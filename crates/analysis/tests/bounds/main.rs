@@ -9,6 +9,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod conditions;
 mod errors;
 mod gateways;
 mod offsets;

@@ -21,7 +21,7 @@ const HEADER: u64 = 66 + 16;
 /// The longest datagram.
 const LONGEST: u64 = 1_436 + HEADER;
 
-fn link(random: &mut Random) -> LinkSpec {
+pub(super) fn link(random: &mut Random) -> LinkSpec {
     let rate = [3, 5, 10, 100][random.up_to(3) as usize] * 1_000_000;
     let bucket = |random: &mut Random, part: u64, least: u64| TokenBucket {
         rate: rate / 100 * random.between(part / 2, part),
@@ -64,7 +64,7 @@ fn port(random: &mut Random) -> TunnelPort {
 }
 
 /// One or two buses, of which some messages come to a last one by a tunnel.
-fn network(seed: u64) -> Network {
+pub(super) fn network(seed: u64) -> Network {
     let mut random = Random(seed);
     let buses = 1 + random.up_to(1) as usize;
     let kind = Kind {
@@ -330,7 +330,7 @@ const PLAIN: LinkSpec = LinkSpec {
     urgent_behind: None,
 };
 
-fn plain_port() -> TunnelPort {
+pub(super) fn plain_port() -> TunnelPort {
     TunnelPort {
         name: String::new(),
         window: 0,

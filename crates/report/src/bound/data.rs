@@ -226,6 +226,8 @@ pub struct TunnelData {
     pub words: Vec<String>,
     /// The origin of the time of which nothing is proved: `measured` or `stated`.
     pub origin: Option<&'static str>,
+    /// Whether its figures depend on such a time, its own or that of a tunnel before.
+    pub conditional: bool,
     /// The messages in it; empty if there is no bound.
     pub messages: Vec<TunnelMessage>,
     /// The reason why there is no bound.

@@ -56,6 +56,7 @@ struct TunnelSection<'a> {
     title: &'a str,
     words: &'a [String],
     origin: Option<&'static str>,
+    conditional: bool,
     messages: Vec<TunnelLine<'a>>,
     why: Option<&'a str>,
 }
@@ -178,6 +179,7 @@ fn tunnel(tunnel: &TunnelData) -> TunnelSection<'_> {
         title: &tunnel.title,
         words: &tunnel.words,
         origin: tunnel.origin,
+        conditional: tunnel.conditional,
         messages: lines.collect(),
         why: tunnel.why.as_deref(),
     }

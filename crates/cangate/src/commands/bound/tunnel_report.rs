@@ -3,7 +3,9 @@
 use super::MISSED;
 use super::connected::ConnectedSet;
 use super::table::dotted;
-use super::tunnel_words::{link_words, origin, play_out_words};
+use super::tunnel_words::{
+    conditions as conditions_in_words, link_words, marked, origin, play_out_words,
+};
 use super::tunnels::TunnelEnds;
 use super::words::micros;
 use crate::cli::bound::Bound;
@@ -48,6 +50,9 @@ struct TunnelResult<'r> {
     found: Result<&'r TunnelFound, NoBound>,
     /// For each flow, its message on the bus before.
     messages: Vec<Option<&'r Message>>,
+    /// The times on which its figures depend, in words: its own, and those of other tunnels from
+    /// which a message in it comes.
+    conditions: Vec<String>,
 }
 
 /// All tunnels in the directions in which messages go.
@@ -66,6 +71,8 @@ pub(super) struct TunnelReport {
     /// The time that is not proved, and its origin: `measured` or `stated`.
     unproved_ns: Option<u64>,
     unproved: Option<&'static str>,
+    /// The times that were measured or stated, and on which its figures depend.
+    conditional_on: Vec<String>,
     /// For each port, the most frames that wait in the gateway for the socket.
     waiting: Vec<Option<u64>>,
     /// For each port, the most frames that wait for their time at the far side.
@@ -96,13 +103,15 @@ struct FlowReport {
 impl<'r> TunnelResults<'r> {
     pub(super) fn new(connected: &'r ConnectedSet, found: &'r NetworkFound) -> Self {
         let network = &connected.network;
+        let conditions = found.tunnel_conditions(network);
         let tunnels = network.tunnels.iter().zip(&connected.tunnel_ports);
-        let used = tunnels.zip(&found.tunnels);
-        let used = used.filter(|((spec, _), _)| !spec.flows.is_empty());
-        let each = used.map(|((spec, ends), found)| TunnelResult {
+        let used = tunnels.zip(&found.tunnels).zip(&conditions);
+        let used = used.filter(|(((spec, _), _), _)| !spec.flows.is_empty());
+        let each = used.map(|(((spec, ends), found), on)| TunnelResult {
             spec,
             ends,
             found: found.as_ref().map_err(|why| *why),
+            conditions: conditions_in_words(network, on),
             messages: spec
                 .flows
                 .iter()
@@ -141,6 +150,7 @@ impl<'r> TunnelResults<'r> {
             title: tunnel.title(),
             words: tunnel.words(),
             origin: tunnel.spec.stated.map(|stated| origin(stated.origin)),
+            conditional: !tunnel.conditions.is_empty(),
             messages: tunnel
                 .flows()
                 .map(|(label, urgent, delay)| TunnelMessage {
@@ -335,8 +345,7 @@ impl TunnelResult<'_> {
                     .map(|ns| dotted(*ns)),
             );
             cells.push(micros(delay.least));
-            let star = if unproved.is_some() { "*" } else { "" };
-            cells.push(format!("{}{star}", micros(delay.most())));
+            cells.push(marked(micros(delay.most()), &self.conditions));
             lines.add_row(row(cells));
         }
         let _ = writeln!(text, "{}", fitted(lines, &[0]));
@@ -374,6 +383,7 @@ impl TunnelResult<'_> {
             load: link.and(found).map(|found| found.load),
             unproved_ns: self.spec.stated.map(|stated| stated.most),
             unproved: self.spec.stated.map(|stated| origin(stated.origin)),
+            conditional_on: self.conditions.clone(),
             waiting: found.map_or_else(Vec::new, |found| found.waiting.clone()),
             playing: found.map_or_else(Vec::new, |found| found.playing.clone()),
             can_overflow: self.overflows().is_some(),

@@ -74,7 +74,7 @@
     const one = (tunnel) => {
       const heads = ["gateway", "packing", "queues", tunnel.origin ?? "stated", "play-out"];
       const used = heads.map((name, n) => [name, n]).filter(([, n]) => tunnel.messages.some((m) => m.parts[n]));
-      const line = (m) => [m.message, m.urgent ? "urgent" : "packed", ...used.map(([, n]) => cg.exact(m.parts[n])), cg.exact(m.least), `${cg.exact(m.most)}${tunnel.origin ? "*" : ""}`];
+      const line = (m) => [m.message, m.urgent ? "urgent" : "packed", ...used.map(([, n]) => cg.exact(m.parts[n])), cg.exact(m.least), `${cg.exact(m.most)}${tunnel.conditional ? "*" : ""}`];
       return [cg.html("h3", {}, tunnel.title), cg.html("ul", { class: "nodes" }, [...tunnel.words, ...(tunnel.why ? [`No bound: ${tunnel.why}`] : [])].map((words) => cg.html("li", {}, words))),
         ...(tunnel.messages.length ? [cg.table("Times in µs, from the end of the frame on one bus until the far gateway has it.", ["message", "class", ...used.map(([name]) => name), "at least", "at most"], tunnel.messages.map(line), { class: "scroll cards" })] : [])];
     };
