@@ -1,0 +1,13 @@
+//! Routers, vehicles and operators on this machine: all on loopback.
+
+#![forbid(unsafe_code)]
+
+mod accounts;
+mod gateways;
+mod load;
+mod peer;
+mod program;
+mod relay;
+mod rights;
+mod router;
+mod stall;
