@@ -130,7 +130,11 @@ mod tests {
             number(3, 8, 1),
             number(1, u64::MAX, 1),
         ] {
-            assert_eq!(account.arrive(wrong), SampleArrival::Contradiction, "{wrong:?}");
+            assert_eq!(
+                account.arrive(wrong),
+                SampleArrival::Contradiction,
+                "{wrong:?}"
+            );
         }
         assert_eq!(account.arrive(number(0, 6, 1)), SampleArrival::Newer(0));
     }

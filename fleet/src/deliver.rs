@@ -160,6 +160,102 @@ pub fn deliver(inbox: &SampleInbox, socket: &UdpSocket, sample: &zenoh::sample::
     let attachment = sample.attachment().map(zenoh::bytes::ZBytes::to_bytes);
     inbox.take(&payload, attachment.as_deref(), unix_now(), |datagram| {
         // The kernel states that the gateway was not there for the datagram before this one.
-        socket.send(datagram).or_else(|_| socket.send(datagram)).is_ok()
+        socket
+            .send(datagram)
+            .or_else(|_| socket.send(datagram))
+            .is_ok()
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::load;
+    use frame::Frame;
+    use net::FrameTrail;
+    use net::ieee1722::MessageVersion;
+
+    /// The limit of the settings, ns.
+    const MAX_AGE: Nanos = 200_000_000;
+    const NOW: Nanos = 1_700_000_000_000_000_000;
+
+    fn inbox(keys: &str) -> SampleInbox {
+        let text = format!(
+            "[zenoh]\nconnect = \"tcp/[::1]:1\"\n[[buses]]\nvehicle = \"v\"\nname = \"b\"\n\
+             listen = \"[::1]:1\"\ngateway = \"[::1]:2\"\nmax_age = \"200ms\"\n{keys}"
+        );
+        let source = config::SourceText::new("fleet.toml", text);
+        let settings = load(&source, &mut config::Diagnostics::new()).unwrap();
+        SampleInbox::new(&settings.buses[0])
+    }
+
+    /// A sample with frames of these identifiers and stamps.
+    fn sample(writer: &mut SampleWriter, frames: &[(u32, Nanos)]) -> (Vec<u8>, [u8; 8]) {
+        let mut collector = SampleCollector::new(MessageVersion::V1, 0);
+        for (id, stamp) in frames {
+            let frame = Frame::classic(CanId::sff(*id).unwrap(), &[1]).unwrap();
+            collector
+                .push(&frame.view(), *stamp, FrameTrail::default())
+                .unwrap();
+        }
+        writer.finish(collector.finish().unwrap())
+    }
+
+    #[test]
+    fn each_frame_has_its_fate() {
+        let inbox = inbox("accept = \"100-1FF\"");
+        let mut writer = SampleWriter::new(1, MessageVersion::V1);
+        let ages = [
+            (0x100, NOW - MAX_AGE),
+            (0x100, NOW - MAX_AGE - 1),
+            (0x100, NOW + MAX_AGE),
+            (0x100, NOW + MAX_AGE + 1),
+            (0x200, NOW),
+        ];
+        let mut sent = 0;
+        let mut take = |(payload, before): &(Vec<u8>, [u8; 8]), is_taken| {
+            inbox.take(payload, Some(before), NOW, |_| {
+                sent += 1;
+                is_taken
+            });
+        };
+        let first = sample(&mut writer, &ages);
+        take(&first, true);
+        take(&first, true);
+        let second = sample(&mut writer, &[(0x100, NOW); 3]);
+        let third = sample(&mut writer, &[(0x100, NOW)]);
+        take(&third, false);
+        take(&second, true);
+        take(&(vec![1, 2, 3], [0; 8]), true);
+        let counters = inbox.counters();
+        let expected = DeliverCounters {
+            samples: 5,
+            malformed: 1,
+            streams: 1,
+            arrived: 14,
+            duplicate: 5,
+            overtaken: 3,
+            denied: 1,
+            expired: 2,
+            unsent: 1,
+            delivered: 2,
+            ..Default::default()
+        };
+        assert_eq!(counters, expected);
+        assert!(counters.is_balanced());
+        assert_eq!(counters.known_of(), 9);
+        assert_eq!(sent, 2);
+    }
+
+    #[test]
+    fn streams_are_bounded() {
+        let inbox = inbox("");
+        for stream in 0..MAX_STREAMS as u64 + 10 {
+            let mut writer = SampleWriter::new(stream, MessageVersion::V1);
+            let (payload, before) = sample(&mut writer, &[(1, NOW)]);
+            inbox.take(&payload, Some(&before), NOW, |_| true);
+        }
+        assert_eq!(inbox.lock().streams.len(), MAX_STREAMS);
+        assert_eq!(inbox.counters().delivered, MAX_STREAMS as u64 + 10);
+    }
 }

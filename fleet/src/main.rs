@@ -1,14 +1,14 @@
 //! The command line of `cangate-fleet`.
 
 #![forbid(unsafe_code)]
-#![deny(clippy::unwrap_used, clippy::expect_used)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+use cangate_fleet::class::FrameClass;
 use cangate_fleet::counters::BusCounters;
 use cangate_fleet::key::ROOT;
 use cangate_fleet::run::RunningFleet;
 use cangate_fleet::session;
 use cangate_fleet::settings::{FleetSettings, load};
-use cangate_fleet::class::FrameClass;
 use clap::{Parser, Subcommand};
 use config::Diagnostics;
 use console::{Failure, input::read_source, say};
@@ -72,33 +72,51 @@ fn read(file: &Path) -> Result<(FleetSettings, Config), Failure> {
 }
 
 fn check(file: &Path) -> Result<(), Failure> {
-    let (settings, _) = read(file)?;
+    let (settings, config) = read(file)?;
     let mut out = std::io::stdout().lock();
     for bus in &settings.buses {
         let (side, direction) = (bus.keys.side, bus.keys.direction);
-        writeln!(out, "{}/{}: gateway {}, here {}", bus.vehicle, bus.keys.name, bus.gateway, bus.listen)?;
-        for class in FrameClass::ALL.into_iter().filter(|_| direction.publishes()) {
+        writeln!(
+            out,
+            "{}/{}: gateway {}, here {}",
+            bus.vehicle, bus.keys.name, bus.gateway, bus.listen
+        )?;
+        for class in FrameClass::ALL
+            .into_iter()
+            .filter(|_| direction.publishes())
+        {
             let key = bus.key.to_publish(side, class);
-            writeln!(out, "  publishes {key}, priority {}", class.priority() as u8)?;
+            writeln!(
+                out,
+                "  publishes {key}, priority {}",
+                class.priority() as u8
+            )?;
         }
         if direction.receives() {
             writeln!(out, "  receives  {}", bus.key.to_receive(side))?;
         }
     }
-    let plain = settings.zenoh.connect.iter().find(|endpoint| is_open(endpoint));
-    if let Some(endpoint) = plain {
+    for endpoint in open_endpoints(&config) {
         say(&format!(
             "warning: {endpoint} has no encryption: all on its way can read and change {ROOT}/…; \
-             use \"tls/HOST:7447\""
+             use \"tls/HOST:PORT\""
         ));
     }
     Ok(())
 }
 
-/// Returns whether an endpoint leaves this machine without encryption.
-fn is_open(endpoint: &str) -> bool {
-    let local = ["tcp/127.", "tcp/[::1]", "tcp/localhost:"];
-    endpoint.starts_with("tcp/") && !local.iter().any(|start| endpoint.starts_with(start))
+/// Returns the endpoints that leave this machine without encryption.
+fn open_endpoints(config: &Config) -> Vec<String> {
+    let local = ["tcp/127.", "tcp/[::1]:", "tcp/localhost:"];
+    let keys = ["connect/endpoints", "listen/endpoints"];
+    let mut open = Vec::new();
+    for json in keys.iter().filter_map(|key| config.get_json(key).ok()) {
+        // A list, or a list for each mode; each endpoint is a string in it.
+        let texts = json.split('"').filter(|text| text.starts_with("tcp/"));
+        let others = texts.filter(|text| !local.iter().any(|start| text.starts_with(start)));
+        open.extend(others.map(str::to_owned));
+    }
+    open
 }
 
 fn run(file: &Path, json: bool, every: Option<u32>) -> Result<(), Failure> {
@@ -148,7 +166,8 @@ fn log_zenoh() {
 
 fn print(counters: &[BusCounters], json: bool) -> Result<(), Failure> {
     let text = if json {
-        let json = serde_json::to_string(counters).map_err(|error| Failure::Run(error.to_string()))?;
+        let json =
+            serde_json::to_string(counters).map_err(|error| Failure::Run(error.to_string()))?;
         json + "\n"
     } else {
         counters.iter().map(BusCounters::text).collect()
@@ -156,4 +175,20 @@ fn print(counters: &[BusCounters], json: bool) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_without_encryption_are_found() {
+        let mut config = Config::default();
+        let connect = "['tcp/127.0.0.1:1', 'tls/a:1', 'tcp/a:1']";
+        config.insert_json5("connect/endpoints", connect).unwrap();
+        let listen = "{ router: ['tcp/0.0.0.0:1'] }";
+        config.insert_json5("listen/endpoints", listen).unwrap();
+        let open = open_endpoints(&config);
+        assert_eq!(open, ["tcp/a:1", "tcp/0.0.0.0:1"]);
+    }
 }

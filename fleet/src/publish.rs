@@ -194,13 +194,21 @@ impl<'s> GatewayIntake<'s> {
             let stamp = frame.stamp.unwrap_or(unix);
             match self.collectors[class.index()].push(&frame.frame, stamp, frame.trail) {
                 Ok(None) => {}
-                Ok(Some(sample)) => samples.push(WaitingSample { class, sample, since }),
+                Ok(Some(sample)) => samples.push(WaitingSample {
+                    class,
+                    sample,
+                    since,
+                }),
                 Err(_) => unsupported += 1,
             }
         }
         for (class, collector) in FrameClass::ALL.into_iter().zip(&mut self.collectors) {
             let sample = collector.finish();
-            samples.extend(sample.map(|sample| WaitingSample { class, sample, since }));
+            samples.extend(sample.map(|sample| WaitingSample {
+                class,
+                sample,
+                since,
+            }));
         }
         outbox.push(received, unsupported, samples);
     }
@@ -225,13 +233,18 @@ pub fn publish(session: &Session, settings: &BusSettings, outbox: &Outbox) -> ze
         let publisher = session.declare_publisher(key);
         let publisher = publisher.priority(class.priority()).express(true);
         publishers.push(ClassPublisher {
-            publisher: publisher.congestion_control(CongestionControl::Drop).wait()?,
+            publisher: publisher
+                .congestion_control(CongestionControl::Drop)
+                .wait()?,
             writer: SampleWriter::new(new_stream(), settings.version),
             statement: None,
         });
     }
     loop {
-        let due = publishers.iter().filter_map(|one| Some(one.statement?.0)).min();
+        let due = publishers
+            .iter()
+            .filter_map(|one| Some(one.statement?.0))
+            .min();
         let until = due.unwrap_or_else(|| Instant::now() + LOOK);
         match outbox.pop(until) {
             Some(waiting) => publishers[waiting.class.index()].put(waiting, settings, outbox),
@@ -260,7 +273,10 @@ impl ClassPublisher<'_> {
             return;
         }
         let (payload, before) = self.writer.finish(waiting.sample);
-        let put = self.publisher.put(payload).attachment(ZBytes::from(&before[..]));
+        let put = self
+            .publisher
+            .put(payload)
+            .attachment(ZBytes::from(&before[..]));
         if put.wait().is_ok() {
             outbox.count(frames, |counters| {
                 counters.published += frames;
@@ -285,7 +301,10 @@ impl ClassPublisher<'_> {
     /// Publishes a statement. It has no number that could be missed, so an error is no loss.
     fn state(&mut self) {
         let (payload, before) = self.writer.state();
-        let put = self.publisher.put(payload).attachment(ZBytes::from(&before[..]));
+        let put = self
+            .publisher
+            .put(payload)
+            .attachment(ZBytes::from(&before[..]));
         let _ = put.wait();
     }
 }

@@ -52,7 +52,9 @@ impl ClassQueue {
         let mut dropped = None;
         if self.len() >= self.capacity {
             let candidates = self.waiting.iter_mut().skip(index).rev();
-            dropped = candidates.filter(|queue| !queue.is_empty()).find_map(VecDeque::pop_front);
+            dropped = candidates
+                .filter(|queue| !queue.is_empty())
+                .find_map(VecDeque::pop_front);
             if dropped.is_none() {
                 return Some(sample);
             }
@@ -86,7 +88,11 @@ mod tests {
     fn the_last_class_makes_room() {
         use FrameClass::{Bulk, Normal, Urgent};
         let mut queue = ClassQueue::new(2);
-        let mut push = |class, number| queue.push(sample(class, number)).map(|one| one.sample.frames);
+        let mut push = |class, number| {
+            queue
+                .push(sample(class, number))
+                .map(|one| one.sample.frames)
+        };
         assert_eq!(push(Bulk, 1), None);
         assert_eq!(push(Bulk, 2), None);
         assert_eq!(push(Bulk, 3), Some(1));
@@ -96,7 +102,9 @@ mod tests {
         assert_eq!(push(Urgent, 7), Some(5));
         assert_eq!(push(Normal, 8), Some(8));
         assert_eq!(push(Urgent, 9), Some(4));
-        let left: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|one| one.sample.frames).collect();
+        let left: Vec<u64> = std::iter::from_fn(|| queue.pop())
+            .map(|one| one.sample.frames)
+            .collect();
         assert_eq!(left, [7, 9]);
     }
 

@@ -92,7 +92,9 @@ impl RunningFleet {
         if let Some(session) = self.session.take()
             && let Err(error) = session.close().wait()
         {
-            console::say(&format!("warning: Zenoh does not close its session: {error}"));
+            console::say(&format!(
+                "warning: Zenoh does not close its session: {error}"
+            ));
         }
         self.counters()
     }
@@ -101,7 +103,10 @@ impl RunningFleet {
 fn start_bus(settings: BusSettings) -> Result<RunningBus, String> {
     let place = settings.listen;
     let socket = bind(&settings).map_err(|error| {
-        format!("cannot listen at {place} for {}: {error}; is it in use?", settings.gateway)
+        format!(
+            "cannot listen at {place} for {}: {error}; is it in use?",
+            settings.gateway
+        )
     })?;
     let (settings, socket) = (Arc::new(settings), Arc::new(socket));
     let keys = &settings.keys;
@@ -112,7 +117,9 @@ fn start_bus(settings: BusSettings) -> Result<RunningBus, String> {
     let mut threads = Vec::new();
     if let Some(outbox) = outbox.clone() {
         let (settings, socket) = (Arc::clone(&settings), Arc::clone(&socket));
-        threads.push(spawn("gateway", move || read_gateway(&socket, &settings, &outbox))?);
+        threads.push(spawn("gateway", move || {
+            read_gateway(&socket, &settings, &outbox);
+        })?);
     }
     Ok(RunningBus {
         settings,
@@ -145,7 +152,9 @@ fn join_bus(bus: &mut RunningBus, session: &Session) -> Result<(), String> {
         let (session, settings) = (session.clone(), Arc::clone(&bus.settings));
         bus.threads.push(spawn("publish", move || {
             if let Err(error) = publish(&session, &settings, &outbox) {
-                let key = settings.key.to_publish(settings.keys.side, crate::class::FrameClass::Normal);
+                let key = settings
+                    .key
+                    .to_publish(settings.keys.side, crate::class::FrameClass::Normal);
                 console::say(&format!("error: Zenoh does not publish {key}: {error}"));
             }
         })?);
@@ -155,5 +164,7 @@ fn join_bus(bus: &mut RunningBus, session: &Session) -> Result<(), String> {
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, String> {
     let thread = std::thread::Builder::new().name(name.to_owned());
-    thread.spawn(work).map_err(|error| format!("cannot start a thread: {error}"))
+    thread
+        .spawn(work)
+        .map_err(|error| format!("cannot start a thread: {error}"))
 }

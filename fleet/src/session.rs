@@ -72,7 +72,10 @@ mod tests {
         std::fs::write(folder.path().join("z.json5"), text).unwrap();
         let config = config(&keys(Some("z.json5")), folder.path()).unwrap();
         assert_eq!(config.get_json("mode").unwrap(), "\"peer\"");
-        assert_eq!(config.get_json("scouting/multicast/enabled").unwrap(), "true");
+        assert_eq!(
+            config.get_json("scouting/multicast/enabled").unwrap(),
+            "true"
+        );
     }
 
     #[test]

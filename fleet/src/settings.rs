@@ -155,13 +155,21 @@ pub fn load(source: &SourceText, found: &mut Diagnostics) -> Option<FleetSetting
         Some(mut table) => {
             let keys = ZenohKeys::read(&mut table, found);
             if keys.config.is_none() && keys.connect.is_empty() && !table.is_misnamed("connect") {
-                table.missing("connect", "such as connect = \"tls/router.example:7447\"", found);
+                table.missing(
+                    "connect",
+                    "such as connect = \"tls/router.example:7447\"",
+                    found,
+                );
             }
             table.finish(found);
             keys
         }
         None => {
-            root.missing("zenoh", "add [zenoh] with connect = \"tls/router.example:7447\"", found);
+            root.missing(
+                "zenoh",
+                "add [zenoh] with connect = \"tls/router.example:7447\"",
+                found,
+            );
             ZenohKeys::defaults()
         }
     };
@@ -198,13 +206,30 @@ fn read_bus(
         _ => MessageVersion::V2,
     };
     if keys.bus > version.last_bus() {
-        let message = format!("messages of version {} have no bus {}", keys.version, keys.bus);
-        table.wrong("bus", message, "take one up to 31, or add version = 2", found);
+        let message = format!(
+            "messages of version {} have no bus {}",
+            keys.version, keys.bus
+        );
+        table.wrong(
+            "bus",
+            message,
+            "take one up to 31, or add version = 2",
+            found,
+        );
     }
     for key in ["max_age", "report"] {
-        let value = if key == "report" { keys.report } else { keys.max_age };
+        let value = if key == "report" {
+            keys.report
+        } else {
+            keys.max_age
+        };
         if table.has(key) && value == 0 {
-            table.wrong(key, format!("`{key}` is 0"), "write a longer time, such as \"200ms\"", found);
+            table.wrong(
+                key,
+                format!("`{key}` is 0"),
+                "write a longer time, such as \"200ms\"",
+                found,
+            );
         }
     }
     let vehicle = own?.to_owned();
@@ -225,10 +250,20 @@ fn read_bus(
 }
 
 /// Reports what a bus has in common with one before it and must not.
-fn compare(table: &TomlTable<'_>, bus: &BusSettings, before: &[BusSettings], found: &mut Diagnostics) {
+fn compare(
+    table: &TomlTable<'_>,
+    bus: &BusSettings,
+    before: &[BusSettings],
+    found: &mut Diagnostics,
+) {
     if before.iter().any(|other| other.listen == bus.listen) {
         let hint = "give each bus its own port, and its gateway's port the same as `connect`";
-        table.wrong("listen", format!("another bus listens at {}", bus.listen), hint, found);
+        table.wrong(
+            "listen",
+            format!("another bus listens at {}", bus.listen),
+            hint,
+            found,
+        );
     }
     let is_same = |other: &&BusSettings| other.key == bus.key && other.keys.side == bus.keys.side;
     if before.iter().any(|other| is_same(&other)) {
@@ -278,7 +313,11 @@ fn stream(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u64> {
     let id = u64::from_str_radix(text, 16).ok().filter(|_| is_hex);
     if id.is_none() {
         let message = format!("`{text}` is not a valid stream ID");
-        value.wrong(message, "write 16 hex digits, as in the gateway's file", found);
+        value.wrong(
+            message,
+            "write 16 hex digits, as in the gateway's file",
+            found,
+        );
     }
     id
 }
@@ -293,7 +332,11 @@ fn endpoints(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Vec<Strin
         let text = one.string(found)?.value;
         if text.parse::<zenoh::config::EndPoint>().is_err() || !text.contains(':') {
             let message = format!("`{text}` is not an endpoint of Zenoh");
-            one.wrong(message, "write \"tls/HOST:7447\" or \"tcp/HOST:7447\"", found);
+            one.wrong(
+                message,
+                "write \"tls/HOST:7447\" or \"tcp/HOST:7447\"",
+                found,
+            );
         } else {
             endpoints.push(text.to_owned());
         }
@@ -311,8 +354,109 @@ fn ids(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Vec<IdRange>> {
         let text = one.string(found)?.value;
         match IdRange::parse(text) {
             Some(range) => ranges.push(range),
-            None => one.wrong(format!("`{text}` names no identifiers"), IdRange::HINT, found),
+            None => one.wrong(
+                format!("`{text}` names no identifiers"),
+                IdRange::HINT,
+                found,
+            ),
         }
     }
     Some(ranges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the mistakes in a file, as a user sees them.
+    fn mistakes(text: &str) -> String {
+        let source = SourceText::new("fleet.toml", text);
+        let mut found = Diagnostics::new();
+        assert_eq!(load(&source, &mut found), None);
+        config::render(&source, found.list(), false)
+    }
+
+    const BUS: &str = "[[buses]]\nname = \"can0\"\nlisten = \"127.0.0.1:1\"\n\
+                       gateway = \"127.0.0.1:2\"\nmax_age = \"1s\"\n";
+    const ZENOH: &str = "[zenoh]\nconnect = \"tls/router:7447\"\n";
+
+    #[test]
+    fn mistakes_name_their_place_and_their_cure() {
+        let vehicle = "vehicle = \"v1\"\n";
+        for (text, place, message, cure) in [
+            (String::new(), "", "`zenoh`", "tls/router.example:7447"),
+            (format!("{ZENOH}{BUS}"), ":3:", "`vehicle`", "for all buses"),
+            (
+                format!("vehicle = \"a/b\"\n{ZENOH}{BUS}"),
+                ":1:11",
+                "`a/b` is not one chunk",
+                "letters",
+            ),
+            (
+                format!("{vehicle}{ZENOH}{BUS}urgent = \"800\""),
+                ":9:10",
+                "`800` names no",
+                "100-1FF",
+            ),
+            (
+                format!("{vehicle}{ZENOH}{BUS}stream = \"1\""),
+                ":9:10",
+                "not a valid stream",
+                "16 hex",
+            ),
+            (
+                format!("{vehicle}{ZENOH}{BUS}bus = 32"),
+                ":9:7",
+                "no bus 32",
+                "version = 2",
+            ),
+            (
+                format!("{vehicle}{ZENOH}{BUS}{BUS}"),
+                ":11:",
+                "listens at 127.0.0.1:1",
+                "its own port",
+            ),
+            (
+                format!("{vehicle}{ZENOH}{BUS}ttl = \"1s\""),
+                ":9:1",
+                "`ttl`",
+                "`max_age`",
+            ),
+            (
+                format!("{vehicle}[zenoh]\nconnect = \"host\"\n{BUS}"),
+                ":3:11",
+                "`host`",
+                "tls/HOST:7447",
+            ),
+            (
+                format!("{vehicle}{ZENOH}{BUS}report = \"0s\""),
+                ":9:10",
+                "`report` is 0",
+                "longer",
+            ),
+        ] {
+            let said = mistakes(&text);
+            for part in [place, message, cure] {
+                assert!(said.contains(part), "{part:?} is not in:\n{said}");
+            }
+        }
+    }
+
+    /// docs/fleet.md has each key with its default and its meaning.
+    #[test]
+    fn the_document_has_the_keys() {
+        let document = include_str!("../../docs/fleet.md");
+        let keys = ZenohKeys::key_specs()
+            .into_iter()
+            .chain(BusKeys::key_specs());
+        let missing: Vec<String> = keys
+            .map(|key| key.row())
+            .filter(|row| !document.contains(row))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "docs/fleet.md has not these rows:\n{}",
+            missing.join("\n")
+        );
+    }
 }

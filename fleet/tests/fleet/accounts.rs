@@ -12,7 +12,12 @@ const PACE: Duration = Duration::from_millis(2);
 const SILENCE: Duration = Duration::from_millis(300);
 
 /// Frames of the three classes, several in each datagram.
-const IDS: [&[u32]; 4] = [&[0x010], &[0x100, 0x710, 0x101], &[0x020, 0x7FF], &[0x100, 0x100]];
+const IDS: [&[u32]; 4] = [
+    &[0x010],
+    &[0x100, 0x710, 0x101],
+    &[0x020, 0x7FF],
+    &[0x100, 0x100],
+];
 
 /// Compares the counters of a publisher and its subscriber, and the frames that came out.
 fn compare(
@@ -25,14 +30,21 @@ fn compare(
     assert!(delivered.is_balanced(), "{delivered:?}");
     assert_eq!((published.missing, published.waiting), (0, 0));
     assert_eq!(published.received, sent);
-    assert_eq!(delivered.known_of(), published.published, "{published:?} {delivered:?}");
+    assert_eq!(
+        delivered.known_of(),
+        published.published,
+        "{published:?} {delivered:?}"
+    );
     assert_eq!(delivered.delivered, frames.len() as u64);
     let numbers: BTreeSet<u64> = frames.iter().map(|frame| frame.number).collect();
     assert_eq!(numbers.len(), frames.len(), "a frame came twice");
     let mut last = BTreeMap::new();
     for frame in frames {
         let before = last.insert(frame.id, frame.number);
-        assert!(before.is_none_or(|before| before < frame.number), "{frame:?} after {before:?}");
+        assert!(
+            before.is_none_or(|before| before < frame.number),
+            "{frame:?} after {before:?}"
+        );
     }
 }
 
@@ -109,11 +121,17 @@ fn every_frame_has_one_fate() {
     }
     // Statements follow after 200 ms.
     let settled = |fleet: &cangate_fleet::run::RunningFleet, others: &[u64]| {
-        let known = fleet.counters().iter().map(|bus| bus.deliver.unwrap().known_of()).collect();
+        let known = fleet
+            .counters()
+            .iter()
+            .map(|bus| bus.deliver.unwrap().known_of())
+            .collect();
         others == Vec::<u64>::as_slice(&known)
     };
-    let published: Vec<u64> =
-        vehicles.iter().map(|(fleet, _)| fleet.counters()[0].publish.unwrap().published).collect();
+    let published: Vec<u64> = vehicles
+        .iter()
+        .map(|(fleet, _)| fleet.counters()[0].publish.unwrap().published)
+        .collect();
     wait_for("the operator's sums", || settled(&operator, &published));
     for (index, (fleet, _)) in vehicles.iter().enumerate() {
         let published = operator.counters()[index].publish.unwrap().published;
@@ -149,7 +167,9 @@ fn frames_without_a_router_are_accounted_for() {
     for id in 0..100 {
         peer.send(&[id * 16]);
     }
-    wait_for("all frames", || fleet.counters()[0].publish.unwrap().received == 100);
+    wait_for("all frames", || {
+        fleet.counters()[0].publish.unwrap().received == 100
+    });
     let counters = fleet.end()[0].publish.unwrap();
     assert!(counters.is_balanced(), "{counters:?}");
     assert_eq!((counters.dropped, counters.waiting), (90, 10));

@@ -27,13 +27,21 @@ impl GatewayProcess {
         let mut gateway = Command::new(program);
         gateway.args(["run", "gateway.toml"]).current_dir(folder);
         gateway.env("XDG_RUNTIME_DIR", folder);
-        gateway.stdout(Stdio::null()).stderr(fs::File::create(folder.join("said")).unwrap());
+        gateway
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(folder.join("said")).unwrap());
         Self(gateway.spawn().unwrap())
     }
 
     fn end(mut self) {
         let id = self.0.id().to_string();
-        assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-s", "TERM", &id])
+                .status()
+                .unwrap()
+                .success()
+        );
         self.0.wait().unwrap();
     }
 }
@@ -46,7 +54,11 @@ impl Drop for GatewayProcess {
 }
 
 fn free_port() -> u16 {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    UdpSocket::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
 }
 
 fn table(keys: &str, gateway: u16, here: u16) -> String {
@@ -59,13 +71,15 @@ fn table(keys: &str, gateway: u16, here: u16) -> String {
 
 /// Returns identifier and payload of each line of a log.
 fn contents(log: &str) -> Vec<&str> {
-    log.lines().filter_map(|line| line.split(' ').nth(2)).collect()
+    log.lines()
+        .filter_map(|line| line.split(' ').nth(2))
+        .collect()
 }
 
 #[test]
 fn a_log_passes_two_gateways() {
     let Some(program) = cangate() else {
-        println!("skipped: there is no cangate; build it, or name it by CANGATE");
+        println!("SKIPPED because there is no cangate: build it, or name it by CANGATE");
         return;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -46,9 +46,19 @@ impl RouterProcess {
         let file = std::env::temp_dir().join(format!("fleet-load-{}.json5", std::process::id()));
         fs::write(&file, settings).unwrap();
         let mut router = Command::new("taskset");
-        router.args(["-c", "0"]).arg(std::env::current_exe().unwrap());
-        router.args(["--ignored", "--exact", "--nocapture", "load::router_process"]);
-        router.env(SETTINGS, &file).stdin(Stdio::piped()).stdout(Stdio::piped());
+        router
+            .args(["-c", "0"])
+            .arg(std::env::current_exe().unwrap());
+        router.args([
+            "--ignored",
+            "--exact",
+            "--nocapture",
+            "load::router_process",
+        ]);
+        router
+            .env(SETTINGS, &file)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let begun = Instant::now();
         let mut child = router.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -70,7 +80,12 @@ impl RouterProcess {
     /// Returns the processor time up to now: ticks of 10 ms.
     fn busy(&self) -> Duration {
         let stat = self.read("stat");
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .collect();
         let ticks = |at: usize| fields[at].parse::<u64>().unwrap();
         Duration::from_millis(10 * (ticks(11) + ticks(12)))
     }
@@ -78,7 +93,10 @@ impl RouterProcess {
     /// Returns the resident memory, kB.
     fn memory(&self) -> u64 {
         let status = self.read("status");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 }
@@ -98,7 +116,9 @@ fn router_process() {
     let Some(file) = std::env::var_os(SETTINGS) else {
         return;
     };
-    let session = zenoh::open(Config::from_file(file).unwrap()).wait().unwrap();
+    let session = zenoh::open(Config::from_file(file).unwrap())
+        .wait()
+        .unwrap();
     println!("\nready");
     let _ = std::io::stdin().read(&mut [0]);
     session.close().wait().unwrap();
@@ -131,7 +151,11 @@ impl LoadVehicle {
         let publishers = FrameClass::ALL.map(|class| {
             let publisher = session.declare_publisher(key.to_publish(BusSide::Vehicle, class));
             let publisher = publisher.congestion_control(CongestionControl::Drop);
-            publisher.priority(class.priority()).express(true).wait().unwrap()
+            publisher
+                .priority(class.priority())
+                .express(true)
+                .wait()
+                .unwrap()
         });
         let subscriber = session.declare_subscriber(key.to_receive(BusSide::Vehicle));
         subscriber.callback(drop).background().wait().unwrap();
@@ -146,7 +170,9 @@ impl LoadVehicle {
         let mut collector = SampleCollector::new(MessageVersion::V1, 0);
         let frame = Frame::classic(CanId::sff(0x123).unwrap(), &[7; 8]).unwrap();
         for _ in 0..frames {
-            collector.push(&frame.view(), unix_now(), FrameTrail::default()).unwrap();
+            collector
+                .push(&frame.view(), unix_now(), FrameTrail::default())
+                .unwrap();
         }
         let (payload, before) = self.writer.finish(collector.finish().unwrap());
         let len = payload.len();
@@ -161,16 +187,24 @@ fn operator(address: SocketAddr) -> (Session, Arc<AtomicU64>) {
     let session = client(address);
     let came = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&came);
-    let subscriber = session.declare_subscriber("cangate/*/*/out/*").callback(move |_| {
-        counter.fetch_add(1, Relaxed);
-    });
+    let subscriber = session
+        .declare_subscriber("cangate/*/*/out/*")
+        .callback(move |_| {
+            counter.fetch_add(1, Relaxed);
+        });
     subscriber.background().wait().unwrap();
     std::thread::sleep(Duration::from_millis(500));
     (session, came)
 }
 
 /// Publishes so many samples a second by all vehicles in turn, and prints a row.
-fn measure(router: &RouterProcess, vehicles: &mut [LoadVehicle], came: &AtomicU64, rate: u64, frames: usize) {
+fn measure(
+    router: &RouterProcess,
+    vehicles: &mut [LoadVehicle],
+    came: &AtomicU64,
+    rate: u64,
+    frames: usize,
+) {
     let (busy, before, begun) = (router.busy(), came.load(Relaxed), Instant::now());
     let mut sent = 0;
     while begun.elapsed() < MEASURED {
@@ -201,10 +235,22 @@ fn measure(router: &RouterProcess, vehicles: &mut [LoadVehicle], came: &AtomicU6
 fn samples() {
     let router = RouterProcess::start("");
     let (_operator, came) = operator(router.address);
-    println!("\n| vehicles | samples/s | frames each | lost | router's processor time a sample | of one processor |");
+    println!(
+        "\n| vehicles | samples/s | frames each | lost | router's processor time a sample | of one processor |"
+    );
     println!("|---|---|---|---|---|---|");
-    let mut vehicles: Vec<_> = (0..10).map(|n| LoadVehicle::new(router.address, n)).collect();
-    for (rate, frames) in [(500, 1), (2_000, 1), (10_000, 1), (30_000, 1), (100_000, 1), (2_000, 10), (10_000, 10)] {
+    let mut vehicles: Vec<_> = (0..10)
+        .map(|n| LoadVehicle::new(router.address, n))
+        .collect();
+    for (rate, frames) in [
+        (500, 1),
+        (2_000, 1),
+        (10_000, 1),
+        (30_000, 1),
+        (100_000, 1),
+        (2_000, 10),
+        (10_000, 10),
+    ] {
         measure(&router, &mut vehicles, &came, rate, frames);
     }
     vehicles.extend((10..200).map(|n| LoadVehicle::new(router.address, n)));
@@ -219,7 +265,9 @@ fn samples() {
 fn sessions() {
     let router = RouterProcess::start("");
     std::thread::sleep(Duration::from_secs(1));
-    println!("\n| sessions | router's memory | processor time to join | processor time a second, idle |");
+    println!(
+        "\n| sessions | router's memory | processor time to join | processor time a second, idle |"
+    );
     println!("|---|---|---|---|");
     let mut vehicles = Vec::new();
     let mut busy = router.busy();
@@ -258,7 +306,11 @@ fn bytes() {
         }
         std::thread::sleep(Duration::from_millis(200));
         let (after, _) = relay.bytes();
-        println!("| {frames} | {} | {:.1} |", len + 8, (after - before) as f64 / 100.0);
+        println!(
+            "| {frames} | {} | {:.1} |",
+            len + 8,
+            (after - before) as f64 / 100.0
+        );
     }
     assert_eq!(came.load(Relaxed), 400);
 }
@@ -287,9 +339,15 @@ fn rights() {
             "access_control: {{ enabled: true, default_permission: 'allow',\
              rules: [{rules}], subjects: [{subjects}], policies: [{policies}] }}"
         ));
-        println!("| {count} | {:.1} s | {} kB |", router.opened.as_secs_f64(), router.memory());
+        println!(
+            "| {count} | {:.1} s | {} kB |",
+            router.opened.as_secs_f64(),
+            router.memory()
+        );
         let (_operator, came) = operator(router.address);
-        let mut vehicles: Vec<_> = (0..10).map(|n| LoadVehicle::new(router.address, n)).collect();
+        let mut vehicles: Vec<_> = (0..10)
+            .map(|n| LoadVehicle::new(router.address, n))
+            .collect();
         measure(&router, &mut vehicles, &came, 10_000, 1);
     }
 }

@@ -33,7 +33,10 @@ impl GatewayPeer {
     pub(crate) fn new() -> (Self, SocketAddr, SocketAddr) {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let here = socket.local_addr().unwrap();
-        let there = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let there = UdpSocket::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
         socket.connect(there).unwrap();
         let (give, came) = mpsc::channel();
         let reading = socket.try_clone().unwrap();
@@ -53,7 +56,9 @@ impl GatewayPeer {
         for id in ids {
             let data = self.sent.to_be_bytes();
             let frame = Frame::classic(CanId::sff(*id).unwrap(), &data).unwrap();
-            self.writer.push(&frame.view(), unix_now(), &mut datagram).unwrap();
+            self.writer
+                .push(&frame.view(), unix_now(), &mut datagram)
+                .unwrap();
             self.sent += 1;
         }
         self.writer.finish(&mut datagram);

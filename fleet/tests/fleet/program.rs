@@ -73,7 +73,12 @@ impl ProgramProcess {
         let mut stderr = child.stderr.take().unwrap();
         let mut byte = [0];
         while !said.ends_with(b"joined\n") {
-            assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&said));
+            assert_eq!(
+                stderr.read(&mut byte).unwrap(),
+                1,
+                "{}",
+                String::from_utf8_lossy(&said)
+            );
             said.push(byte[0]);
         }
         // What it says later must not fill the pipe.
@@ -84,14 +89,25 @@ impl ProgramProcess {
     /// Sends a signal to it, by its name.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.0.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-s", name, &id])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Ends it, and returns its last counters.
     pub(crate) fn end(mut self) -> Vec<BusCounters> {
         self.signal("TERM");
         let mut text = String::new();
-        self.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        self.0
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
         assert!(self.0.wait().unwrap().success());
         serde_json::from_str(text.lines().last().unwrap()).unwrap()
     }

@@ -59,7 +59,10 @@ impl CutRelay {
 
     /// Returns the bytes that were passed on from the side that connects, and to it.
     pub(crate) fn bytes(&self) -> (u64, u64) {
-        (self.state.sent.load(Relaxed), self.state.returned.load(Relaxed))
+        (
+            self.state.sent.load(Relaxed),
+            self.state.returned.load(Relaxed),
+        )
     }
 }
 
@@ -78,7 +81,11 @@ impl RelayState {
                     && len > 0
                     && to.write_all(&bytes[..len]).is_ok()
                 {
-                    let count = if is_sent { &state.sent } else { &state.returned };
+                    let count = if is_sent {
+                        &state.sent
+                    } else {
+                        &state.returned
+                    };
                     count.fetch_add(len as u64, Relaxed);
                 }
                 let _ = to.shutdown(Shutdown::Both);

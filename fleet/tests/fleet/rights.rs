@@ -101,7 +101,10 @@ fn users_have_their_own_keys_only() {
     let rules = rules("usernames").replace(",\"usernames\":null", "");
     let router = TestRouter::start(
         "tcp",
-        &[("transport/auth/usrpwd/dictionary_file", &dictionary), ("access_control", &rules)],
+        &[
+            ("transport/auth/usrpwd/dictionary_file", &dictionary),
+            ("access_control", &rules),
+        ],
     );
     let clients = [("v1", "one"), ("v2", "two"), ("operator", "three")].map(|(name, password)| {
         let mut config = Config::default();
@@ -137,11 +140,17 @@ fn certify(folder: &Path, authority: &CertifiedIssuer<'_, KeyPair>, file: &str, 
 fn example(name: &str, folder: &Path, file: &str) -> Config {
     let mut config = Config::from_file(examples().join(name)).unwrap();
     let tls = config.get_json("transport/link/tls").unwrap();
-    for (key, named) in serde_json::from_str::<serde_json::Value>(&tls).unwrap().as_object().unwrap() {
+    for (key, named) in serde_json::from_str::<serde_json::Value>(&tls)
+        .unwrap()
+        .as_object()
+        .unwrap()
+    {
         if let Some(path) = named.as_str() {
             let path = folder.join(path.replace("vehicle", file));
             let path = serde_json::to_string(&path).unwrap();
-            config.insert_json5(&format!("transport/link/tls/{key}"), &path).unwrap();
+            config
+                .insert_json5(&format!("transport/link/tls/{key}"), &path)
+                .unwrap();
         }
     }
     config
@@ -162,7 +171,9 @@ fn certificates_have_their_own_keys_only() {
     let address = free_address();
     let endpoint = format!("tls/localhost:{}", address.port());
     let mut router = example("router.json5", folder, "");
-    router.insert_json5("listen/endpoints", &format!("['tls/{address}']")).unwrap();
+    router
+        .insert_json5("listen/endpoints", &format!("['tls/{address}']"))
+        .unwrap();
     let router = zenoh::open(router).wait().unwrap();
     let clients = ["v1", "v2", "operator"].map(|name| TestClient {
         name,
@@ -172,7 +183,10 @@ fn certificates_have_their_own_keys_only() {
     for (key, value) in [
         ("mode", "'client'".to_owned()),
         ("scouting/multicast/enabled", "false".to_owned()),
-        ("transport/link/tls/root_ca_certificate", format!("'{}/ca.pem'", folder.display())),
+        (
+            "transport/link/tls/root_ca_certificate",
+            format!("'{}/ca.pem'", folder.display()),
+        ),
         ("connect/endpoints", format!("['{endpoint}']")),
     ] {
         stranger.insert_json5(key, &value).unwrap();

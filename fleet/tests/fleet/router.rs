@@ -23,7 +23,9 @@ impl TestRouter {
             ("listen/endpoints", &*endpoints),
         ];
         for (key, value) in own.iter().chain(settings) {
-            config.insert_json5(key, value).unwrap_or_else(|error| panic!("{key}: {error}"));
+            config
+                .insert_json5(key, value)
+                .unwrap_or_else(|error| panic!("{key}: {error}"));
         }
         let session = zenoh::open(config).wait().unwrap();
         Self { address, session }

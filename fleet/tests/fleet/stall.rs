@@ -4,9 +4,13 @@ use crate::program::{ProgramProcess, bus, file, start, tcp, wait_for};
 use crate::router::TestRouter;
 use std::time::{Duration, Instant};
 
-/// The receiver's limit, and the time by which a busy machine may exceed it.
-const MAX_AGE: Duration = Duration::from_millis(200);
-const TOLERANCE: Duration = Duration::from_millis(150);
+/// The greatest age that a frame may have here: the receiver's limit, 200 ms, and the time by which
+/// this test may be late on a busy machine. The exact limit has a test of its own, in passed-in
+/// time (`deliver`).
+const OLDEST: Duration = Duration::from_millis(200 + 800);
+
+/// The time for which the receiver stops.
+const STOPPED: Duration = Duration::from_millis(2500);
 
 #[test]
 fn a_receiver_that_stops_hands_over_no_old_frame() {
@@ -28,7 +32,7 @@ fn a_receiver_that_stops_hands_over_no_old_frame() {
     // The kernel keeps what the program does not read.
     operator.signal("STOP");
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(1500) {
+    while begun.elapsed() < STOPPED {
         peer.send(&[0x100, 0x010]);
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -47,6 +51,6 @@ fn a_receiver_that_stops_hands_over_no_old_frame() {
     assert_eq!(counters.delivered, frames.len() as u64);
     assert!(counters.expired > 500, "{counters:?}");
     let oldest = frames.iter().map(|frame| frame.age).max().unwrap();
-    let limit = (MAX_AGE + TOLERANCE).as_nanos() as u64;
-    assert!(oldest < limit, "a frame of {} ms", oldest / 1_000_000);
+    let oldest = Duration::from_nanos(oldest);
+    assert!(oldest < OLDEST, "a frame of {oldest:?}");
 }
