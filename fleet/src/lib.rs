@@ -32,6 +32,7 @@ pub mod run;
 pub mod sample;
 pub mod session;
 pub mod settings;
+mod values;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -4,9 +4,16 @@ use crate::settings::ZenohKeys;
 use std::path::Path;
 use zenoh::Config;
 
-/// Settings of Zenoh that this program sets if its file does not: Zenoh's own defaults listen on
-/// all interfaces and look for others by multicast, and a client ends if no router is there.
-const DEFAULTS: [(&str, &str); 4] = [
+/// Settings of Zenoh that this program sets if its file leaves Zenoh's defaults: these listen on all
+/// interfaces and look for others by multicast, and a client ends if no router is there.
+///
+/// An express sample takes a whole batch of a queue, and each priority has two: where the thread
+/// that sends is not scheduled for 1 ms, the third sample would be dropped. Zenoh's greatest number
+/// of batches is 16.
+const DEFAULTS: [(&str, &str); 7] = [
+    ("transport/link/tx/queue/size/real_time", "16"),
+    ("transport/link/tx/queue/size/data", "16"),
+    ("transport/link/tx/queue/size/background", "16"),
     ("mode", "\"client\""),
     ("scouting/multicast/enabled", "false"),
     ("connect/timeout_ms", "-1"),
@@ -26,8 +33,13 @@ pub fn config(keys: &ZenohKeys, folder: &Path) -> Result<Config, String> {
         }
         None => Config::default(),
     };
+    let zenoh = Config::default();
     for (key, value) in DEFAULTS {
-        if config.get_json(key).is_ok_and(|set| set == "null") {
+        let is_left = match (config.get_json(key), zenoh.get_json(key)) {
+            (Ok(here), Ok(default)) => here == default,
+            _ => true,
+        };
+        if is_left {
             set(&mut config, key, value)?;
         }
     }
@@ -62,13 +74,15 @@ mod tests {
         assert_eq!(get("scouting/multicast/enabled"), "false");
         assert_eq!(get("scouting/gossip/enabled"), "false");
         assert_eq!(get("connect/timeout_ms"), "-1");
+        assert_eq!(get("transport/link/tx/queue/size/data"), "16");
         assert!(get("connect/endpoints").contains("tcp/127.0.0.1:7447"));
     }
 
     #[test]
     fn a_file_of_zenoh_decides() {
         let folder = tempfile::tempdir().unwrap();
-        let text = "{ mode: 'peer', scouting: { multicast: { enabled: true } } }";
+        let text = "{ mode: 'peer', scouting: { multicast: { enabled: true } },
+            transport: { link: { tx: { queue: { size: { data: 3 } } } } } }";
         std::fs::write(folder.path().join("z.json5"), text).unwrap();
         let config = config(&keys(Some("z.json5")), folder.path()).unwrap();
         assert_eq!(config.get_json("mode").unwrap(), "\"peer\"");
@@ -76,6 +90,9 @@ mod tests {
             config.get_json("scouting/multicast/enabled").unwrap(),
             "true"
         );
+        let size = "transport/link/tx/queue/size";
+        assert_eq!(config.get_json(&format!("{size}/data")).unwrap(), "3");
+        assert_eq!(config.get_json(&format!("{size}/real_time")).unwrap(), "16");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The file of settings.
 
 use crate::class::ClassRules;
-use crate::key::{BusKey, BusSide, LONGEST_NAME, is_name};
+use crate::key::{BusKey, BusSide};
+use crate::values::{address, chunk, endpoint_shape, endpoints, ids, ids_shape, stream};
 use config::read::{self, ReadKey, by};
-use config::{Diagnostics, SourceText, TomlDocument, TomlTable, TomlValue, ValueShape};
+use config::{Diagnostics, SourceText, TomlDocument, TomlTable, ValueShape};
 use net::IdRange;
 use net::ieee1722::{DEFAULT_STREAM, MessageVersion};
 use std::net::SocketAddr;
@@ -271,97 +272,6 @@ fn compare(
         let message = format!("vehicle {} has a bus {name} already", bus.vehicle);
         table.wrong("name", message, "choose another name", found);
     }
-}
-
-/// A name that is one chunk of a key.
-fn chunk<'t>() -> impl ReadKey<'t, Value = String> {
-    by(
-        || ValueShape::Text,
-        |value: &TomlValue<'t>, found: &mut Diagnostics| {
-            let text = value.string(found)?.value;
-            if is_name(text) {
-                return Some(text.to_owned());
-            }
-            let message = format!("`{text}` is not one chunk of a Zenoh key");
-            let hint = format!("use letters, digits, `.`, `_` and `-`, at most {LONGEST_NAME}");
-            value.wrong(message, hint, found);
-            None
-        },
-    )
-}
-
-fn address<'t>() -> impl ReadKey<'t, Value = SocketAddr> {
-    by(
-        || ValueShape::Text,
-        |value: &TomlValue<'t>, found: &mut Diagnostics| {
-            let text = value.string(found)?.value;
-            match text.parse::<SocketAddr>() {
-                Ok(address) if address.port() > 0 => Some(address),
-                _ => {
-                    let message = format!("`{text}` is not an address with a port");
-                    value.wrong(message, "write \"127.0.0.1:17321\"", found);
-                    None
-                }
-            }
-        },
-    )
-}
-
-fn stream(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u64> {
-    let text = value.string(found)?.value;
-    let is_hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let id = u64::from_str_radix(text, 16).ok().filter(|_| is_hex);
-    if id.is_none() {
-        let message = format!("`{text}` is not a valid stream ID");
-        value.wrong(
-            message,
-            "write 16 hex digits, as in the gateway's file",
-            found,
-        );
-    }
-    id
-}
-
-fn endpoint_shape() -> ValueShape {
-    ValueShape::OneOrList(Box::new(ValueShape::Text))
-}
-
-fn endpoints(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Vec<String>> {
-    let mut endpoints = Vec::new();
-    for one in value.one_or_list() {
-        let text = one.string(found)?.value;
-        if text.parse::<zenoh::config::EndPoint>().is_err() || !text.contains(':') {
-            let message = format!("`{text}` is not an endpoint of Zenoh");
-            one.wrong(
-                message,
-                "write \"tls/HOST:7447\" or \"tcp/HOST:7447\"",
-                found,
-            );
-        } else {
-            endpoints.push(text.to_owned());
-        }
-    }
-    Some(endpoints)
-}
-
-fn ids_shape() -> ValueShape {
-    ValueShape::OneOrList(Box::new(ValueShape::Text))
-}
-
-fn ids(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Vec<IdRange>> {
-    let mut ranges = Vec::new();
-    for one in value.one_or_list() {
-        let text = one.string(found)?.value;
-        match IdRange::parse(text) {
-            Some(range) => ranges.push(range),
-            None => one.wrong(
-                format!("`{text}` names no identifiers"),
-                IdRange::HINT,
-                found,
-            ),
-        }
-    }
-    Some(ranges)
 }
 
 #[cfg(test)]

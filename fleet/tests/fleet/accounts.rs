@@ -139,6 +139,7 @@ fn every_frame_has_one_fate() {
     }
 
     let there = operator.end();
+    let mut lost = Vec::new();
     for (index, (mut fleet, peer)) in vehicles.into_iter().enumerate() {
         let here = fleet.end().remove(0);
         let (publish, deliver) = (here.publish.unwrap(), here.deliver.unwrap());
@@ -148,12 +149,10 @@ fn every_frame_has_one_fate() {
         compare(peer.sent, &publish, &far_deliver, &got[index]);
         compare(far[index].sent, &far_publish, &deliver, &got_back[index]);
         assert_eq!(publish.malformed, u64::from(index == 0));
-        match index {
-            // Zenoh drops a sample when a busy machine lets it wait for 1 ms.
-            0 => assert!(far_deliver.lost + deliver.lost < peer.sent / 4),
-            _ => assert!(far_deliver.lost > 0 && deliver.lost > 0),
-        }
+        lost.push(far_deliver.lost + deliver.lost);
     }
+    // Zenoh drops a sample of any link when a busy machine lets it wait for 1 ms.
+    assert!(lost[0] < lost[1] && lost[2] > 0, "{lost:?}");
     drop(router.session);
 }
 

@@ -112,7 +112,7 @@ fn a_log_passes_two_gateways() {
         let frame = match n % 5 {
             0 => format!("{:03X}#{n:08X}", n % 0x800),
             1 => format!("{:08X}#{n:016X}", 0x18FE_0000 + n),
-            2 => format!("123##1{n:024X}"),
+            2 => format!("123##5{n:024X}"),
             3 => "7FF#".to_owned(),
             _ => "345#R3".to_owned(),
         };
@@ -151,8 +151,12 @@ fn a_log_passes_two_gateways() {
     let (mut expected, mut came) = (contents(&log), contents(&out));
     expected.sort_by_key(|frame| frame.split('#').next().map(str::to_owned));
     came.sort_by_key(|frame| frame.split('#').next().map(str::to_owned));
-    if delivered.lost == 0 {
+    // On a busy machine, Zenoh drops frames, and those from before it knew the subscriber.
+    if delivered.lost + delivered.before == 0 {
         assert_eq!(came, expected);
     }
+    let strange = came.iter().find(|frame| !expected.contains(frame));
+    assert_eq!(strange, None);
     assert_eq!(came.len() as u64, delivered.delivered);
+    assert!(came.len() > FRAMES / 2, "{delivered:?}");
 }

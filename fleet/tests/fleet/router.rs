@@ -21,6 +21,12 @@ impl TestRouter {
             ("mode", "'router'"),
             ("scouting/multicast/enabled", "false"),
             ("listen/endpoints", &*endpoints),
+            // As in the example that is delivered.
+            ("transport/link/tx/batch_size", "2048"),
+            ("transport/link/rx/buffer_size", "2048"),
+            ("transport/link/tx/queue/size/real_time", "16"),
+            ("transport/link/tx/queue/size/data", "16"),
+            ("transport/link/tx/queue/size/background", "16"),
         ];
         for (key, value) in own.iter().chain(settings) {
             config
