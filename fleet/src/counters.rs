@@ -21,12 +21,6 @@ macro_rules! counters {
             pub fn list(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($field), self.$field),)+]
             }
-
-            /// Returns the sums of two buses.
-            #[must_use]
-            pub fn plus(self, other: Self) -> Self {
-                Self { $($field: self.$field + other.$field,)+ }
-            }
         }
     };
 }
@@ -123,7 +117,8 @@ impl DeliverCounters {
     /// arrived show.
     #[must_use]
     pub const fn known_of(&self) -> u64 {
-        self.before + self.lost + self.arrived - self.duplicate
+        let sent = self.arrived.saturating_sub(self.duplicate);
+        self.before.saturating_add(self.lost).saturating_add(sent)
     }
 }
 

@@ -109,7 +109,8 @@ impl InboxState {
         let tick = counters.samples;
         let Some((last, account)) = self.streams.get_mut(&sample.stream) else {
             counters.streams += 1;
-            counters.before += number.before;
+            // Numbers come from outside, and can be any.
+            counters.before = counters.before.saturating_add(number.before);
             counters.arrived += number.frames;
             let silent = self.streams.iter().min_by_key(|(_, (last, _))| *last);
             let silent = silent.map(|(stream, _)| *stream);
@@ -123,7 +124,7 @@ impl InboxState {
         *last = tick;
         match account.arrive(number) {
             SampleArrival::Newer(lost) => {
-                counters.lost += lost;
+                counters.lost = counters.lost.saturating_add(lost);
                 counters.arrived += number.frames;
                 return true;
             }
@@ -245,6 +246,23 @@ mod tests {
         assert!(counters.is_balanced());
         assert_eq!(counters.known_of(), 9);
         assert_eq!(sent, 2);
+    }
+
+    #[test]
+    fn numbers_of_any_size_are_counted() {
+        let inbox = inbox("");
+        for (stream, before) in [(1, u64::MAX), (2, u64::MAX), (3, 0)] {
+            let mut writer = SampleWriter::new(stream, MessageVersion::V1);
+            let (payload, _) = sample(&mut writer, &[(1, NOW)]);
+            inbox.take(&payload, Some(&u64::to_be_bytes(before)), NOW, |_| true);
+            let _lost = sample(&mut writer, &[(1, NOW)]);
+            let (payload, _) = sample(&mut writer, &[(1, NOW)]);
+            inbox.take(&payload, Some(&(u64::MAX - 1).to_be_bytes()), NOW, |_| true);
+        }
+        let counters = inbox.counters();
+        assert!(counters.is_balanced(), "{counters:?}");
+        assert_eq!((counters.before, counters.known_of()), (u64::MAX, u64::MAX));
+        assert_eq!(counters.malformed, 2);
     }
 
     #[test]

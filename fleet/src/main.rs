@@ -141,6 +141,10 @@ fn run(file: &Path, json: bool, every: Option<u32>) -> Result<(), Failure> {
             is_joined = true;
             say("joined");
         }
+        if fleet.is_closed() {
+            print(&fleet.end(), json)?;
+            return Err(Failure::Run("Zenoh has closed its session".to_owned()));
+        }
         for signal in signals.pending() {
             if signal != SIGUSR1 {
                 return print(&fleet.end(), json);

@@ -65,6 +65,12 @@ impl RunningFleet {
         Ok(())
     }
 
+    /// Returns whether Zenoh has closed the session by itself: nothing passes any more.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.session.as_ref().is_some_and(Session::is_closed)
+    }
+
     /// Returns the counters of all buses.
     #[must_use]
     pub fn counters(&self) -> Vec<BusCounters> {

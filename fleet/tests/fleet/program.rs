@@ -86,6 +86,11 @@ impl ProgramProcess {
         Self(child)
     }
 
+    /// Returns the ID of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Sends a signal to it, by its name.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.0.id().to_string();

@@ -127,13 +127,13 @@ fn users_have_their_own_keys_only() {
 }
 
 /// A certificate with its key, signed by the authority.
-fn certify(folder: &Path, authority: &CertifiedIssuer<'_, KeyPair>, file: &str, name: &str) {
+fn certify(folder: &Path, authority: &CertifiedIssuer<'_, KeyPair>, name: &str) {
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
     let key = KeyPair::generate().unwrap();
     let certificate = params.signed_by(&key, authority).unwrap();
-    fs::write(folder.join(format!("{file}.pem")), certificate.pem()).unwrap();
-    fs::write(folder.join(format!("{file}.key")), key.serialize_pem()).unwrap();
+    fs::write(folder.join(format!("{name}.pem")), certificate.pem()).unwrap();
+    fs::write(folder.join(format!("{name}.key")), key.serialize_pem()).unwrap();
 }
 
 /// Reads an example with the files of a folder and another endpoint.
@@ -156,18 +156,23 @@ fn example(name: &str, folder: &Path, file: &str) -> Config {
     config
 }
 
+/// Makes an authority, and certificates for these names.
+pub(crate) fn certificates(folder: &Path, names: &[&str]) {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    fs::write(folder.join("ca.pem"), authority.pem()).unwrap();
+    for name in names {
+        certify(folder, &authority, name);
+    }
+}
+
 #[test]
 fn certificates_have_their_own_keys_only() {
     zenoh::try_init_log_from_env();
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    fs::write(folder.join("ca.pem"), authority.pem()).unwrap();
-    for name in ["router", "v1", "v2", "operator"] {
-        certify(folder, &authority, name, name);
-    }
+    certificates(folder, &["router", "v1", "v2", "operator"]);
     let address = free_address();
     let endpoint = format!("tls/localhost:{}", address.port());
     let mut router = example("router.json5", folder, "");
