@@ -21,7 +21,7 @@ pub struct SampleNumber {
 /// The result of a comparison of a sample's numbers with the expected ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SampleArrival {
-    /// It is newer than all before; so many frames between it and the last one are lost.
+    /// It is newer than all before; this number of frames before it are lost.
     Newer(u64),
     /// It is older than one that arrived before, and its frames had counted as lost: leave it out,
     /// or frames of the same identifier would change their order.

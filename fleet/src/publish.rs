@@ -26,6 +26,9 @@ const STATEMENTS: u8 = 3;
 /// The time after which a thread looks whether it is to end.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
+/// The time after which the publishing thread looks at its outbox in any case.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
 /// What the two threads of a bus share.
 #[derive(Debug)]
 pub struct Outbox {
@@ -42,7 +45,7 @@ struct OutboxState {
 }
 
 impl Outbox {
-    /// Returns an empty outbox with room for so many samples.
+    /// Returns an empty outbox with room for this number of samples.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -74,7 +77,7 @@ impl Outbox {
         self.lock().is_ending
     }
 
-    /// Adds the samples of a datagram that had so many frames, and so many that no sample has.
+    /// Adds the samples of a datagram, with the numbers of its frames and of those left out.
     fn push(&self, received: u64, unsupported: u64, samples: Vec<WaitingSample>) {
         let mut state = self.lock();
         state.counters.datagrams += 1;
@@ -245,7 +248,8 @@ pub fn publish(session: &Session, settings: &BusSettings, outbox: &Outbox) -> ze
             .iter()
             .filter_map(|one| Some(one.statement?.0))
             .min();
-        let until = due.unwrap_or_else(|| Instant::now() + LOOK);
+        // A sample, or the end, comes before.
+        let until = due.unwrap_or_else(|| Instant::now() + LONGEST_WAIT);
         match outbox.pop(until) {
             Some(waiting) => publishers[waiting.class.index()].put(waiting, settings, outbox),
             None if outbox.is_ending() => break,
@@ -298,7 +302,7 @@ impl ClassPublisher<'_> {
         }
     }
 
-    /// Publishes a statement. It has no number that could be missed, so an error is no loss.
+    /// Publishes a statement. It has no number of its own, so an error loses nothing.
     fn state(&mut self) {
         let (payload, before) = self.writer.state();
         let put = self

@@ -24,7 +24,7 @@ pub struct ClassQueue {
 }
 
 impl ClassQueue {
-    /// Returns an empty queue with room for so many samples.
+    /// Returns an empty queue with room for this number of samples.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {

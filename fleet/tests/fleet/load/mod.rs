@@ -91,7 +91,7 @@ fn operator(router: &RouterProcess) -> (Session, Arc<AtomicU64>) {
     (session, came)
 }
 
-/// Publishes so many samples a second by all vehicles in turn, and prints a row.
+/// Publishes at this rate, samples a second, by all vehicles in turn, and prints a row.
 fn measure(
     router: &RouterProcess,
     vehicles: &mut [LoadVehicle],
