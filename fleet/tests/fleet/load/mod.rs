@@ -290,29 +290,38 @@ fn vehicle() {
     println!("{} samples came; {:?}", came.load(Relaxed), program.end());
 }
 
-/// The subscriptions of many vehicles, which each router of a net knows.
+/// The subscriptions of many vehicles, which each router of a net knows: with and without a
+/// wildcard in them.
 #[test]
 #[ignore = "it measures, for minutes"]
 fn keys() {
-    let router = RouterProcess::start(false, SMALL, "");
-    let session = router.client(router.address.port());
-    std::thread::sleep(Duration::from_secs(1));
-    println!("\n| subscriptions | router's memory | processor time |\n|---|---|---|");
-    let (mut count, mut before) = (0, router.busy());
-    for goal in [0, 5_000, 20_000] {
-        while count < goal {
-            let key = BusKey::new(&format!("v{count}"), "can0").unwrap();
-            let subscriber = session.declare_subscriber(key.to_receive(BusSide::Vehicle));
-            subscriber.callback(drop).background().wait().unwrap();
-            count += 1;
+    for is_wild in [false, true] {
+        let router = RouterProcess::start(false, SMALL, "");
+        let session = router.client(router.address.port());
+        std::thread::sleep(Duration::from_secs(1));
+        println!("\nwildcard: {is_wild}\n| subscriptions | router's memory | processor time |");
+        println!("|---|---|---|");
+        let (mut count, mut before) = (0, router.busy());
+        for goal in [0, 2_500, 5_000, 10_000] {
+            while count < goal {
+                let key = BusKey::new(&format!("v{count}"), "can0").unwrap();
+                let key = if is_wild {
+                    format!(
+                        "{}/*",
+                        key.to_publish(BusSide::Operator, FrameClass::Normal)
+                    )
+                } else {
+                    key.to_publish(BusSide::Operator, FrameClass::Normal)
+                };
+                let subscriber = session.declare_subscriber(key).callback(drop);
+                subscriber.background().wait().unwrap();
+                count += 1;
+            }
+            std::thread::sleep(Duration::from_secs(2));
+            let memory = router.memory();
+            println!("| {count} | {memory} kB | {:?} |", router.busy() - before);
+            before = router.busy();
         }
-        std::thread::sleep(Duration::from_secs(3));
-        println!(
-            "| {count} | {} kB | {:?} |",
-            router.memory(),
-            router.busy() - before
-        );
-        before = router.busy();
+        session.close().wait().unwrap();
     }
-    session.close().wait().unwrap();
 }
