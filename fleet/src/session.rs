@@ -4,8 +4,8 @@ use crate::settings::ZenohKeys;
 use std::path::Path;
 use zenoh::Config;
 
-/// Settings of Zenoh that this program sets if its file leaves Zenoh's defaults: these listen on all
-/// interfaces and look for others by multicast, and a client ends if no router is there.
+/// Settings of Zenoh that this program sets if its file leaves Zenoh's defaults: these listen on
+/// all interfaces and look for others by multicast, and a client ends if no router is there.
 ///
 /// An express sample takes a whole batch of a queue, and each priority has two: where the thread
 /// that sends is not scheduled for 1 ms, the third sample would be dropped. Zenoh's greatest number

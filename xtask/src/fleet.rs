@@ -32,7 +32,14 @@ pub(crate) fn run(workspace: &Workspace) -> Result<TestTally> {
 /// Checks the formatting, and runs clippy.
 fn lint(cargo: &impl Fn(&[&str]) -> Command) -> Result<TestTally> {
     let mut tally = TestTally::default();
-    let clippy = ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"];
+    let clippy = [
+        "clippy",
+        "--locked",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
     let lints: [(&str, &[&str]); 2] = [
         ("cargo-fmt", &["fmt", "--check"]),
         ("cargo-clippy", &clippy),

@@ -8,7 +8,8 @@ use crate::libtest;
 use crate::report::{StepReport, TestTally};
 use crate::workspace::{TestBinary, Workspace};
 use crate::{
-    arm64, bpf, checks, figures, fleet, fuzz, lab, package, promises, python, setup, structure, without_os,
+    arm64, bpf, checks, figures, fleet, fuzz, lab, package, promises, python, setup, structure,
+    without_os,
 };
 use anyhow::{Result, bail};
 use ignored::{IgnoredTests, count, ignored_tests};

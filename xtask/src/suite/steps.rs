@@ -152,7 +152,7 @@ pub(super) const STEPS: [SuiteStep; 26] = [
     ),
     long(
         "fleet",
-        400,
+        220,
         "lints the program for fleets and runs its tests, with Zenoh's crates",
     ),
     all("fuzz", 57, "fuzzes each target for a few seconds"),
