@@ -15,11 +15,15 @@ use std::thread;
 /// Programs that the lab's own set-up needs.
 const NEEDS: [&str; 2] = ["apt-get", "dpkg-deb"];
 
+/// The packages of both programs.
+pub(crate) const PROGRAMS: [&str; 2] = ["cangate", "cangate-lab"];
+
 /// Builds both programs for release (the gateway for the laboratory's guests), and returns their
 /// folder.
 pub(crate) fn programs(workspace: &Workspace) -> Result<PathBuf> {
     let mut build = workspace.release_cargo("build");
-    build.args(["--release", "-p", "cangate", "-p", "cangate-lab"]);
+    build.arg("--release");
+    build.args(PROGRAMS.iter().flat_map(|package| ["-p", package]));
     if !show(&mut build)? {
         bail!("cangate and cangate-lab do not build");
     }

@@ -1,6 +1,7 @@
 //! Steps with headings and times, and the table at the end.
 
 use anyhow::Result;
+use std::fs;
 use std::time::{Duration, Instant};
 
 /// The result of a step, counted in tests. A check that is not a test counts as one.
@@ -65,6 +66,8 @@ impl TestTally {
 struct FinishedStep {
     name: String,
     time: Duration,
+    /// Processor time of the programs that it started.
+    processor: Duration,
     tally: TestTally,
 }
 
@@ -96,7 +99,7 @@ impl StepReport {
             "\n==== {name}  ({} since the start)",
             seconds(self.started.elapsed())
         );
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), children_time());
         let tally = work().unwrap_or_else(|error| {
             println!("{name} failed: {error:#}");
             TestTally::failed()
@@ -109,6 +112,7 @@ impl StepReport {
         self.steps.push(FinishedStep {
             name: name.to_owned(),
             time,
+            processor: children_time().saturating_sub(before),
             tally,
         });
     }
@@ -117,21 +121,35 @@ impl StepReport {
     pub(crate) fn close(self) -> bool {
         let mut sum = TestTally::default();
         println!("\n==== summary");
+        let mut all = Duration::ZERO;
         println!(
-            "{:<12} {:>9} {:>8} {:>8} {:>8}",
-            "step", "time", "passed", "failed", "skipped"
+            "{:<12} {:>9} {:>9} {:>8} {:>8} {:>8}",
+            "step", "time", "processor", "passed", "failed", "skipped"
         );
-        for FinishedStep { name, time, tally } in self.steps {
+        for FinishedStep {
+            name,
+            time,
+            processor,
+            tally,
+        } in self.steps
+        {
+            all += processor;
             println!(
-                "{name:<12} {:>9} {:>8} {:>8} {:>8}",
+                "{name:<12} {:>9} {:>9} {:>8} {:>8} {:>8}",
                 seconds(time),
+                seconds(processor),
                 tally.passed,
                 tally.failed,
                 tally.skipped.len()
             );
             sum.add(tally);
         }
-        println!("{:<12} {:>9}", "all", seconds(self.started.elapsed()));
+        println!(
+            "{:<12} {:>9} {:>9}",
+            "all",
+            seconds(self.started.elapsed()),
+            seconds(all)
+        );
         if !sum.skipped.is_empty() {
             println!("\n{} skipped:", sum.skipped.len());
             for because in &sum.skipped {
@@ -157,6 +175,26 @@ fn words(tally: &TestTally) -> String {
     )
 }
 
+/// Clock ticks per second in the files of /proc, the same on all processors of [`crate::arm64`] and
+/// on this one (`USER_HZ`).
+const TICKS: u64 = 100;
+
+/// Returns the processor time of all child processes that have ended, and of theirs; zero where
+/// /proc does not have it. A process that outlives its parent is not counted.
+fn children_time() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    Duration::from_millis(children_ticks(&stat).unwrap_or_default() * 1000 / TICKS)
+}
+
+/// Returns user and system time of the children, in clock ticks, from /proc/PID/stat: the fields
+/// `cutime` and `cstime`, 16 and 17, of proc_pid_stat(5). Field 2, in brackets, can have blanks.
+fn children_ticks(stat: &str) -> Option<u64> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace().skip(16 - 3);
+    let ticks = |field: Option<&str>| field?.parse::<u64>().ok();
+    Some(ticks(fields.next())? + ticks(fields.next())?)
+}
+
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
@@ -180,6 +218,18 @@ mod tests {
         let mut error = StepReport::new();
         error.step("a", || anyhow::bail!("no such thing"));
         assert!(!error.close());
+    }
+
+    #[test]
+    fn the_time_of_children_is_read_from_their_fields() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 200 0 0 11 12 130 14 20 0 1 0 5 6 7";
+        assert_eq!(children_ticks(stat), Some(144));
+        assert_eq!(children_ticks("7 (a"), None);
+        let before = children_time();
+        let mut work = std::process::Command::new("sh");
+        work.args(["-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]);
+        assert!(work.status().unwrap().success());
+        assert!(children_time() > before);
     }
 
     #[test]

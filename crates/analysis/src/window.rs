@@ -62,6 +62,9 @@ pub enum NoBound {
     Upstream,
     /// Jitter grows without end around a circle of buses.
     Circle,
+    /// The token bucket of a tunnel is smaller than its longest datagram, which has this many bytes:
+    /// the datagram would wait for ever.
+    Bucket(u64),
 }
 
 /// The cost of an error, and the distance between errors.

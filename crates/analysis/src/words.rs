@@ -34,6 +34,9 @@ impl NoBound {
             ),
             Self::TooLong => "the bus can be busy for more than an hour".to_owned(),
             Self::Upstream => "a message that comes from another bus has no bound there".to_owned(),
+            Self::Bucket(bytes) => {
+                format!("its `bucket` holds fewer than the {bytes} bytes of its longest datagram")
+            }
             Self::Circle => "jitter grows without end around a circle of buses".to_owned(),
             Self::Follows(other) => {
                 let other = bus.and_then(|bus| bus.messages.get(other));

@@ -111,10 +111,11 @@ impl LineWord<'_> {
 
 /// Parses a number that consists of digits only.
 pub(crate) fn number(text: &[u8], base: u32) -> Option<u32> {
-    if text.first() == Some(&b'+') {
-        return None;
-    }
-    u32::from_str_radix(str::from_utf8(text).ok()?, base).ok()
+    let (first, rest) = text.split_first()?;
+    let digit = |byte: u8| char::from(byte).to_digit(base);
+    rest.iter().try_fold(digit(*first)?, |value, byte| {
+        value.checked_mul(base)?.checked_add(digit(*byte)?)
+    })
 }
 
 /// Parses a number with or without a fraction and returns it times 10 to the `scale`; further

@@ -49,23 +49,27 @@ impl Decimal {
     /// Returns `mantissa` × 10^`exponent`.
     #[must_use]
     pub const fn new(mut mantissa: i128, mut exponent: i32) -> Self {
-        if mantissa == 0 {
-            return Self::ZERO;
-        }
         // Division of 128 bits takes ten times as long, and few numbers need it.
-        while mantissa as i64 as i128 != mantissa && mantissa % 10 == 0 {
+        while mantissa as i64 as i128 != mantissa {
+            if mantissa % 10 != 0 {
+                return Self { mantissa, exponent };
+            }
             mantissa /= 10;
             exponent += 1;
         }
-        if mantissa as i64 as i128 == mantissa {
-            let mut short = mantissa as i64;
-            while short % 10 == 0 {
-                short /= 10;
-                exponent += 1;
-            }
-            mantissa = short as i128;
+        let mut short = mantissa as i64;
+        if short == 0 {
+            return Self::ZERO;
         }
-        Self { mantissa, exponent }
+        // An odd number needs no division.
+        while short & 1 == 0 && short % 10 == 0 {
+            short /= 10;
+            exponent += 1;
+        }
+        Self {
+            mantissa: short as i128,
+            exponent,
+        }
     }
 
     /// Returns the mantissa: the number is this times 10^[`exponent`](Self::exponent).
@@ -249,31 +253,6 @@ fn parse_exponent(text: &str) -> Result<i32, DecimalError> {
     }
 }
 
-/// The most digits of a mantissa.
-pub(crate) const MOST_DIGITS: usize = 39;
-
-/// Writes the decimal digits of a number to the end of the buffer, and returns them.
-pub(crate) fn write_digits(mut number: u128, buffer: &mut [u8; MOST_DIGITS]) -> &str {
-    let mut at = MOST_DIGITS;
-    let mut put = |digit: u8| {
-        at -= 1;
-        buffer[at] = b'0' + digit;
-    };
-    while number > u128::from(u64::MAX) {
-        put((number % 10) as u8);
-        number /= 10;
-    }
-    let mut short = number as u64;
-    loop {
-        put((short % 10) as u8);
-        short /= 10;
-        if short == 0 {
-            break;
-        }
-    }
-    core::str::from_utf8(&buffer[at..]).unwrap_or_default()
-}
-
 impl Decimal {
     /// Passes the text to `put`, piece by piece: all digits, without an exponent where that takes
     /// few zeros.
@@ -281,8 +260,13 @@ impl Decimal {
     fn write<E>(self, mut put: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
         const ZEROS: &str = "000000000000000000000000000000";
         const { assert!(ZEROS.len() == MOST_ZEROS) };
-        let mut buffer = [0; MOST_DIGITS];
-        let digits = write_digits(self.mantissa.unsigned_abs(), &mut buffer);
+        let mut buffer = itoa::Buffer::new();
+        let mantissa = self.mantissa.unsigned_abs();
+        // Digits of 64 bits need no division of 128 bits.
+        let digits = match u64::try_from(mantissa) {
+            Ok(short) => buffer.format(short),
+            Err(_) => buffer.format(mantissa),
+        };
         if self.mantissa < 0 {
             put("-")?;
         }

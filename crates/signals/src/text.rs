@@ -1,6 +1,5 @@
 //! Values as text, appended to a string without the machinery of formatting.
 
-use crate::decimal::{MOST_DIGITS, write_digits};
 use crate::signal::{PhysicalValue, RawValue};
 use alloc::string::String;
 use core::fmt::Write as _;
@@ -22,7 +21,7 @@ impl RawValue {
                 return;
             }
         };
-        text.push_str(write_digits(number.into(), &mut [0; MOST_DIGITS]));
+        text.push_str(itoa::Buffer::new().format(number));
     }
 }
 

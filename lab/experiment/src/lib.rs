@@ -42,6 +42,7 @@ pub mod recorders;
 pub mod registers;
 pub mod round_trip;
 pub mod schedule;
+mod scope;
 pub mod settings;
 pub mod spec;
 pub mod store;
@@ -64,4 +65,5 @@ pub use measurement::{
     GatewayUnderTest, ImageKind, Measurement, ProgramTask, SharedController, TripEnds,
 };
 pub use probe::traffic::TrafficPattern;
+pub use scope::SettingScope;
 pub use settings::Experiment;

@@ -1,11 +1,15 @@
 //! The measurement of an experiment: a sum by task, in which each gateway fits its task.
 //!
 //! Settings are given one by one, in any combination. [`Experiment::measurement`] refuses a gateway
-//! that does not fit the task; code that measures takes a [`Measurement`] or a part of one.
+//! that does not fit the task; code that measures takes a [`Measurement`] or a part of one. The
+//! other settings stay in the [`Experiment`]: a guest can be prepared for several experiments that
+//! have one measurement and differ in these settings. [`SettingScope`](crate::SettingScope) is the
+//! measurements in which one of them has a meaning.
 
 use crate::choices::{ExperimentTask, GatewayChoice, Nesting, WayPair};
 use crate::conflict::Conflict;
 use crate::settings::{Experiment, Setting};
+use guest::machine::BenchKind;
 
 /// The measurement of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +87,8 @@ pub enum ProgramTask {
     Receive,
 }
 
-/// The reason why an image refuses what only an operating system has.
-pub(crate) const NO_SYSTEM: &str =
-    "an image has no operating system: no load, no task, no tuning and no parameter of a kernel";
+/// The reason why an image refuses the tasks of programs.
+const NO_SYSTEM: &str = "an image has no operating system, and so no programs: --task gateway";
 
 impl Experiment {
     /// Returns what the settings gateway and task measure together.
@@ -157,11 +160,62 @@ impl Experiment {
     }
 
     fn of_program(&self, task: ProgramTask) -> Result<Measurement, &'static str> {
-        match self.gateway {
-            GatewayChoice::Vm(way) => Ok(Measurement::Program(SharedController { way, task })),
-            GatewayChoice::Baremetal { .. } | GatewayChoice::BaremetalIdeal => Err(NO_SYSTEM),
-            _ => Err(
-                "it is measured natively and in inner machines: --bench vm --gateway vm:native, vm:host, vm:own or vm:vf",
+        let way = match self.gateway {
+            GatewayChoice::Vm(way) => way,
+            GatewayChoice::Baremetal { .. } | GatewayChoice::BaremetalIdeal => {
+                return Err(NO_SYSTEM);
+            }
+            _ => {
+                return Err(
+                    "it is measured natively and in inner machines: --bench vm --gateway vm:native, vm:host, \
+                     vm:own or vm:vf",
+                );
+            }
+        };
+        if way.is_card() && task != ProgramTask::RoundTrip {
+            return Err(
+                "on the cards' bus frames take no time and are not counted: vm:native, vm:host, vm:own or vm:vf",
+            );
+        }
+        if way == Nesting::Driver && task == ProgramTask::Loop {
+            return Err(
+                "the interface of a machine behind a driver VM reports that a frame is sent when it is in the \
+                 shared memory, long before it is on the bus: vm:native, vm:host, vm:own or vm:vf",
+            );
+        }
+        Ok(Measurement::Program(SharedController { way, task }))
+    }
+}
+
+impl Measurement {
+    /// Returns the benches on which it can be made, and why it can be made only on these.
+    #[must_use]
+    pub const fn benches(&self) -> (&'static [BenchKind], &'static str) {
+        use BenchKind::{Ctucan, Kvaser, Timed, Vcan, Vm};
+        match self {
+            Self::Program(_) => (
+                &[Vm],
+                "the controller of the hypervisor is on the bench vm: --bench vm",
+            ),
+            Self::Image(_)
+            | Self::Gateway(GatewayUnderTest::Mapped | GatewayUnderTest::Chardev)
+            | Self::RoundTrip(TripEnds::Mapped | TripEnds::Chardev) => (
+                &[Timed],
+                "controllers that are not interfaces are on the timed bench only: --bench timed",
+            ),
+            Self::RoundTrip(TripEnds::Sockets(_)) => (
+                &[Timed, Kvaser, Ctucan, Vcan],
+                "the programs need CAN interfaces of the guest itself: --bench timed, kvaser, ctucan or vcan",
+            ),
+            Self::Gateway(GatewayUnderTest::None) => (
+                &[Kvaser, Ctucan],
+                "the timed bench stamps in its buses, where nothing comes back without a gateway, and other \
+                 benches have no tester: the tester's own precision is measured on the kvaser bench",
+            ),
+            Self::Gateway(_) => (
+                &[Kvaser, Ctucan, Timed],
+                "this bench has no tester of gateways: measure on kvaser, ctucan or timed, or measure a program \
+                 on vm by --task round-trip --gateway vm:…",
             ),
         }
     }

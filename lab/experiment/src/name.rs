@@ -9,13 +9,12 @@ impl Experiment {
     /// defaults, then the number of frames.
     #[must_use]
     pub fn name(&self) -> String {
-        let default = Self::default();
         let part = |&setting: &Setting| {
             let word = setting.word(self);
             let plain = word.replace([':', '='], "-").replace('+', "--");
             match setting.definition().mention {
                 Mention::Always(unit) => Some(format!("{plain}{unit}")),
-                _ if word == setting.word(&default) => None,
+                _ if !setting.is_set(self) => None,
                 _ => Some(format!("{setting}-{plain}")),
             }
         };
@@ -26,9 +25,7 @@ impl Experiment {
     /// Returns the command line of `lab measure` that runs it.
     #[must_use]
     pub fn command(&self) -> String {
-        let default = Self::default();
         let part = |(setting, word): (Setting, String)| {
-            let is_set = word != setting.word(&default);
             let option = format!("--{setting} {word}");
             match setting {
                 // These settings are those of the log.
@@ -37,7 +34,7 @@ impl Experiment {
                 Setting::Clock => self.is_real_time().then(|| "--real-time".to_owned()),
                 _ => match setting.definition().mention {
                     Mention::Always(_) | Mention::NameTitle | Mention::Name => Some(option),
-                    Mention::Changed | Mention::Worded => is_set.then_some(option),
+                    Mention::Changed | Mention::Worded => setting.is_set(self).then_some(option),
                 },
             }
         };
@@ -48,7 +45,6 @@ impl Experiment {
     /// Returns its title, for people.
     #[must_use]
     pub fn title(&self) -> String {
-        let default = Self::default();
         let task = match self.task {
             ExperimentTask::Gateway => "",
             ExperimentTask::RoundTrip => "round trips, ",
@@ -65,9 +61,7 @@ impl Experiment {
         );
         for (setting, word) in self.settings() {
             let mention = setting.definition().mention;
-            if matches!(mention, Mention::NameTitle | Mention::Changed)
-                && word != setting.word(&default)
-            {
+            if matches!(mention, Mention::NameTitle | Mention::Changed) && setting.is_set(self) {
                 title.push_str(&format!(", {setting} {word}"));
             }
         }

@@ -2,13 +2,14 @@
 //!
 //! A definition gives the setting's field, type and default, its name in options, matrices and
 //! results, its help, its place in names, titles and commands, the meaning of results without it,
-//! and the values of property tests.
+//! the measurements in which it has a meaning, and the values of property tests.
 
 use crate::choices::{
     Boot, ClockChoice, Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, Incident,
     LogTraffic, MAX_BUDGET, MAX_MACHINES, MachineLoad, MachineOrder, ModifyChoice, OtherTraffic,
     Priority, Tuning, WordError, WordKind, number,
 };
+use crate::scope::SettingScope;
 use guest::Kernel;
 use guest::machine::BenchKind;
 use probe::traffic::{LONGEST_PAYLOAD, MOST_FRAMES, TrafficPattern};
@@ -50,6 +51,8 @@ pub struct SettingDefinition {
     pub mention: Mention,
     /// The meaning of results without it.
     pub absent: Absent,
+    /// The measurements in which it has a meaning; `None`: in all.
+    pub scope: Option<SettingScope>,
     /// The lines of its text.
     text: &'static [&'static str],
     /// Returns the table of its words; empty for a number.
@@ -64,10 +67,14 @@ impl SettingDefinition {
         text.strip_suffix('.').unwrap_or(&text).to_owned()
     }
 
-    /// Returns its text, with the table of its words behind the first paragraph.
+    /// Returns its text; behind the first paragraph are the table of its words and its
+    /// scope.
     #[must_use]
     pub fn long_help(&self) -> String {
         let mut paragraphs = self.paragraphs();
+        if let Some(scope) = self.scope {
+            paragraphs.insert(1, format!("Only {}.", scope.only()));
+        }
         let table = (self.table)();
         if !table.is_empty() {
             paragraphs.insert(1, table.trim_end().to_owned());
@@ -101,6 +108,15 @@ macro_rules! table {
     };
 }
 
+macro_rules! scope {
+    () => {
+        None
+    };
+    ($scope:expr) => {
+        Some($scope)
+    };
+}
+
 #[cfg(test)]
 macro_rules! any_value {
     ($type:ty) => {
@@ -112,12 +128,14 @@ macro_rules! any_value {
     }};
 }
 
-/// Defines the settings: for each its text; variant, name, placeholder, [`Mention`] and [`Absent`];
-/// field, type and default, for a number also its range and what it is called in errors.
+/// Defines the settings: for each its text; variant, name, placeholder, [`Mention`], [`Absent`],
+/// and [`SettingScope`] if it has one; field, type and default, for a number also its range and
+/// its name in errors.
 macro_rules! settings {
     ($(
         $(#[doc = $doc:literal])+
-        $setting:ident = $name:literal, $placeholder:literal, $mention:expr, $absent:expr;
+        $setting:ident = $name:literal, $placeholder:literal, $mention:expr, $absent:expr
+            $(, $scope:expr)?;
         $field:ident: $type:ty = $default:expr $(, $range:expr, $kind:literal)?;
     )*) => {
         /// A setting of an experiment.
@@ -150,6 +168,7 @@ macro_rules! settings {
                         placeholder: $placeholder,
                         mention: $mention,
                         absent: $absent,
+                        scope: scope!($($scope)?),
                         text: &[$($doc),+],
                         table: table!($type $(, $range)?),
                     },)*
@@ -160,6 +179,12 @@ macro_rules! settings {
             #[must_use]
             pub fn word(self, experiment: &Experiment) -> String {
                 match self { $(Self::$setting => experiment.$field.to_string(),)* }
+            }
+
+            /// Returns whether it differs from its default.
+            #[must_use]
+            pub fn is_set(self, experiment: &Experiment) -> bool {
+                match self { $(Self::$setting => experiment.$field != $default,)* }
             }
 
             fn try_apply(self, experiment: &mut Experiment, word: &str) -> Result<(), WordError> {
@@ -227,13 +252,13 @@ settings! {
     ///
     /// The settings traffic, payload and frames are then those of the log
     /// ([`Experiment::playing`]).
-    Log = "log", "FILE", Mention::Worded, Absent::Default;
+    Log = "log", "FILE", Mention::Worded, Absent::Default, SettingScope::Replay;
     log: LogTraffic = LogTraffic::NONE;
 
     /// Other work of the gateway's machine: none, cpu, eth-rx or eth-tx.
     ///
     /// Example: --load eth-rx
-    Load = "load", "LOAD", Mention::Always(""), Absent::Incomplete;
+    Load = "load", "LOAD", Mention::Always(""), Absent::Incomplete, SettingScope::Plain;
     load: MachineLoad = MachineLoad::None;
 
     /// Payload bytes: 2 to 8, of round trips also 0 and 1; except on kvaser and vm also 12, 16, 20,
@@ -247,13 +272,13 @@ settings! {
     ///
     /// Only the last rule matches the frames that are sent. N is 1 to 2048; for eff up to 100000
     /// with the gateways bpf and user:….
-    Filters = "filters", "FILTERS", Mention::NameTitle, Absent::Incomplete;
+    Filters = "filters", "FILTERS", Mention::NameTitle, Absent::Incomplete, SettingScope::Routes;
     filters: FilterChoice = FilterChoice::None;
 
     /// How the gateway changes each frame: none, copy, id, and, or, xor, set, crc8 or xorsum.
     ///
     /// Example: --modify crc8
-    Modify = "modify", "CHANGE", Mention::NameTitle, Absent::Incomplete;
+    Modify = "modify", "CHANGE", Mention::NameTitle, Absent::Incomplete, SettingScope::Routes;
     modify: ModifyChoice = ModifyChoice::None;
 
     /// Passes through virtual interfaces between the two buses: N, N:2, N:vxcan or N:2:vxcan.
@@ -262,7 +287,7 @@ settings! {
     /// and the next rule takes it from there (gateway-2010-draft §IV-E).
     ///
     /// The gateways can-gw, bpf and user:read-write need vxcan.
-    Hops = "hops", "HOPS", Mention::NameTitle, Absent::Incomplete;
+    Hops = "hops", "HOPS", Mention::NameTitle, Absent::Incomplete, SettingScope::Hops;
     hops: HopChoice = HopChoice::NONE;
 
     /// The guest's processor in virtual time: pc, board, board:N or shift:N.
@@ -275,14 +300,14 @@ settings! {
     /// Priorities on the gateway's processor: gateway, ordinary or softirq.
     ///
     /// Example: --priority softirq
-    Priority = "priority", "WHO", Mention::Changed, Absent::Incomplete;
+    Priority = "priority", "WHO", Mention::Changed, Absent::Incomplete, SettingScope::Process;
     priority: Priority = Priority::Gateway;
 
     /// Tuning of the kernel: irq-thread:N, softirq-thread:N, threaded-napi, netdev-budget:N, joined
     /// by +; or none.
     ///
     /// Examples: --tuning irq-thread:95, --tuning threaded-napi+netdev-budget:1
-    Tuning = "tuning", "TUNING", Mention::Changed, Absent::Default;
+    Tuning = "tuning", "TUNING", Mention::Changed, Absent::Default, SettingScope::Plain;
     tuning: Tuning = Tuning::default();
 
     /// Parameters for the guest's kernel, joined by +; none for no parameter.
@@ -290,7 +315,7 @@ settings! {
     /// Parameters that the lab sets itself are refused.
     ///
     /// Examples: --boot nohz=off, --boot nohz=off+threadirqs
-    Boot = "boot", "PARAMETERS", Mention::Changed, Absent::Incomplete;
+    Boot = "boot", "PARAMETERS", Mention::Changed, Absent::Incomplete, SettingScope::Guest;
     boot: Boot = Boot::default();
 
     /// Nanoseconds that each exit of an inner machine takes in addition to KVM's work for it: 0 to
@@ -298,38 +323,38 @@ settings! {
     ///
     /// Virtual time includes the hypervisor's instructions, but not the time that hardware needs to
     /// leave and to enter a machine. Example: --exit-cost 1000
-    ExitCost = "exit-cost", "NS", Mention::Name, Absent::Default;
+    ExitCost = "exit-cost", "NS", Mention::Name, Absent::Default, SettingScope::Inner;
     exit_cost: u32 = 0, 0..=MAX_EXIT_COST, "number of nanoseconds";
 
     /// Machines that share the controller, 1 to 8: one asks, the others send at the same time (vm
     /// bench only).
     ///
     /// With vm:native, programs on controllers of their own. Example: --machines 8
-    Machines = "machines", "N", Mention::Changed, Absent::Default;
+    Machines = "machines", "N", Mention::Changed, Absent::Default, SettingScope::Shared;
     machines: u8 = 1, 1..=MAX_MACHINES, "number of machines";
 
     /// Frames of the machines other than the one that asks: flood, load:PERCENT or babble.
     ///
     /// Example: --machines 4 --others load:50
-    Others = "others", "TRAFFIC", Mention::Changed, Absent::Default;
+    Others = "others", "TRAFFIC", Mention::Changed, Absent::Default, SettingScope::Others;
     others: OtherTraffic = OtherTraffic::Flood;
 
     /// The order in which frames of several machines are sent: priority or fifo.
     ///
     /// Example: --machines 4 --order fifo
-    Order = "order", "ORDER", Mention::Changed, Absent::Default;
+    Order = "order", "ORDER", Mention::Changed, Absent::Default, SettingScope::Order;
     order: MachineOrder = MachineOrder::Priority;
 
     /// Frames per second that each machine other than the one that asks may send; 0: no limit.
     ///
     /// Example: --machines 2 --others babble --budget 500
-    Budget = "budget", "N", Mention::Changed, Absent::Default;
+    Budget = "budget", "N", Mention::Changed, Absent::Default, SettingScope::Budget;
     budget: u32 = 0, 0..=MAX_BUDGET, "number of frames a second";
 
     /// The incident in the middle of the round trips: none, kill, pause, reset or bus-off.
     ///
     /// After kill and reset the machine is started again. Example: --machines 3 --incident kill
-    Incident = "incident", "INCIDENT", Mention::Changed, Absent::Default;
+    Incident = "incident", "INCIDENT", Mention::Changed, Absent::Default, SettingScope::Incident;
     incident: Incident = Incident::None;
 
     /// Number of frames, 1 to 1000000.
@@ -347,7 +372,7 @@ settings! {
     /// On the timed bench: stamp only every Nth frame, to measure the cost of stamping.
     ///
     /// Example: --stamp-every 10
-    StampEvery = "stamp-every", "N", Mention::Changed, Absent::Incomplete;
+    StampEvery = "stamp-every", "N", Mention::Changed, Absent::Incomplete, SettingScope::Stamps;
     stamp_every: u32 = 1, 1..=MAX_STAMP_EVERY, "distance between stamps";
 }
 
@@ -444,6 +469,11 @@ mod tests {
             "{long}"
         );
         assert!(long.ends_with("\n\nExample: --load eth-rx"), "{long}");
+        let cost = Setting::ExitCost.definition().long_help();
+        assert!(
+            cost.contains("\n\nOnly an inner machine has exits: --bench vm "),
+            "{cost}"
+        );
     }
 
     proptest! {

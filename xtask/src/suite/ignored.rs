@@ -113,19 +113,34 @@ fn optimized_tests(
     binaries: &[&TestBinary],
     which: IgnoredTests,
 ) -> Result<libtest::TestRun> {
-    let packages: BTreeSet<_> = binaries.iter().map(|binary| &binary.package).collect();
     let selectors: BTreeSet<_> = binaries.iter().map(|binary| &binary.selector).collect();
-    let mut test = workspace.release_cargo("test");
-    test.args(["--release", "--no-fail-fast"]);
-    for package in packages {
-        test.args(["-p", package]);
-    }
+    let mut run = libtest::TestRun::default();
+    // One command for each: a command would build what any of its selectors names in all of its
+    // packages, also test programs without an ignored test.
     for selector in selectors {
+        let mut test = workspace.release_cargo("test");
+        test.args(["--release", "--no-fail-fast"]);
+        let these = binaries
+            .iter()
+            .filter(|binary| binary.selector == *selector);
+        let packages = these.map(|binary| binary.package.as_str());
+        // The programs have no test of such a name. With them, all crates have the features of the
+        // programs, which are built already.
+        let packages: BTreeSet<_> = packages.chain(lab::PROGRAMS).collect();
+        for package in packages {
+            test.args(["-p", package]);
+        }
         test.args(selector);
+        test.args(["--", "--ignored", "--show-output", THREADS]);
+        test.args(which.filter());
+        let log = format!(
+            "{}-{}",
+            which.name(),
+            selector.join("").trim_start_matches('-')
+        );
+        run.add(libtest::run(&mut test, &workspace.log(&log))?);
     }
-    test.args(["--", "--ignored", "--show-output", THREADS]);
-    test.args(which.filter());
-    libtest::run(&mut test, &workspace.log(which.name()))
+    Ok(run)
 }
 
 /// Runs those tests of a program that boot guests: the step `build` has built the test program; the

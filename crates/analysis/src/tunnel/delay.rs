@@ -353,7 +353,7 @@ pub(crate) fn assess(
         let rate = link.left();
         let bytes = longest_datagram(spec);
         if link.bucket.is_some_and(|bucket| bucket.burst < bytes) {
-            return Err(NoBound::TooLong);
+            return Err(NoBound::Bucket(bytes));
         }
         let full = LinkSpec::time(bytes, rate);
         let none = vec![0; spec.flows.len()];

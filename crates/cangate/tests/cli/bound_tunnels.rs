@@ -232,6 +232,45 @@ fn queues_that_can_overflow_have_a_status() {
     let (status, out, _) = ethernet(&changed, &[]);
     assert_eq!(status, 3);
     assert!(out.contains("No bound: the tunnel would need"), "{out}");
+    // A bucket that cannot hold a datagram is named with the bytes that it needs.
+    let small = "rate = \"100M\"\nbucket = { rate = \"50M\", burst = 100 }";
+    let (status, out, _) = ethernet(&[("rate = \"100M\"", small)], &[]);
+    assert_eq!(status, 3);
+    let out = out.replace('\n', " ");
+    let (_, needed) = out
+        .split_once("its `bucket` holds fewer than the ")
+        .unwrap();
+    let (needed, _) = needed.split_once(" bytes of its longest datagram").unwrap();
+    let enough = format!("rate = \"100M\"\nbucket = {{ rate = \"50M\", burst = {needed} }}");
+    let (_, out, _) = ethernet(&[("rate = \"100M\"", &enough)], &[]);
+    assert!(!out.contains("No bound"), "{out}");
+}
+
+/// Table and JSON have the messages in one order: the urgent ones first.
+#[test]
+fn urgent_messages_come_first_and_are_marked() {
+    let (_, text, _) = ethernet(&[], &[]);
+    let (_, table) = text.split_once("Tunnel coupling, to_trailer").unwrap();
+    let rows = table
+        .lines()
+        .filter(|line| line.contains(" packed ") || line.contains(" urgent "));
+    let shown: Vec<(&str, bool)> = rows
+        .map(|row| {
+            (
+                row.split_whitespace().next().unwrap(),
+                row.contains(" urgent "),
+            )
+        })
+        .collect();
+    let (_, out, _) = ethernet(&[], &["--json"]);
+    let all = json(&out);
+    let messages = all["tunnels"][0]["messages"].as_array().unwrap();
+    let listed: Vec<(&str, bool)> = messages
+        .iter()
+        .map(|m| (m["id"].as_str().unwrap(), m["urgent"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(shown, listed);
+    assert_eq!(shown.first(), Some(&("0A0", true)));
 }
 
 /// By a common clock, the age of a frame is all of its time in the network, also without a
@@ -294,6 +333,12 @@ fn the_page_shows_the_tunnel() {
             .contains("A bound with a star is no proof")
     );
     assert_eq!(data["timeouts"][0]["conditional"], true);
+    let made = data["made"].as_array().unwrap();
+    let names: Vec<_> = made
+        .iter()
+        .map(|entry| entry[0].as_str().unwrap())
+        .collect();
+    assert_eq!(names[2..], ["Message set", "Gateway 1", "Gateway 2"]);
 }
 
 #[test]

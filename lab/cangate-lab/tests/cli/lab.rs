@@ -107,7 +107,7 @@ fn a_rate_of_what_there_is_not_is_refused() {
         (&["--gateway", "iptables"][..], "--gateway: `iptables`"),
         (
             &["--bench", "vcan"],
-            "--bench vcan: this bench has no tester",
+            "--bench vcan --gateway cangw: this bench has no tester",
         ),
         (&["--filters", "list:4096"], "--filters: `4096`"),
         (&["--frames", "0"], "--frames: `0`"),
@@ -117,7 +117,7 @@ fn a_rate_of_what_there_is_not_is_refused() {
         ),
         (
             &["--gateway", "bpf", "--hops", "2"],
-            "--gateway bpf --hops 2: frames that BPF puts into a vcan",
+            "--gateway bpf --hops 2: a program, BPF and the rules that cangate adds",
         ),
         (&["--traffic", "flood"], "unexpected argument '--traffic'"),
     ] {

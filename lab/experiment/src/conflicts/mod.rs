@@ -1,13 +1,15 @@
-//! Compatibility of settings, by [`Measurement`].
+//! Compatibility of settings.
+//!
+//! A setting without a meaning in the measurement is refused by the scope in its definition
+//! ([`SettingScope`](crate::SettingScope)): `scopes` has the measurements of each scope. The
+//! benches of a measurement are in [`benches`](crate::Measurement::benches). The other rules refuse
+//! what frames and traffic (`frames`), kernels and drivers (`kernel`) do not support.
 
-mod bench;
-mod gateway;
-mod program;
-mod round_trip;
+mod frames;
+mod kernel;
+mod scopes;
 
-use crate::choices::{FilterChoice, HopChoice, ModifyChoice};
 use crate::conflict::Conflict;
-use crate::measurement::Measurement;
 use crate::settings::{Experiment, Setting};
 
 impl Experiment {
@@ -20,17 +22,18 @@ impl Experiment {
             experiment: self,
             found: Vec::new(),
         };
+        match self.measurement() {
+            Ok(measurement) => {
+                conflicts.scopes(&measurement);
+                conflicts.traffic(&measurement);
+            }
+            Err(conflict) => conflicts.found.push(conflict),
+        }
         conflicts.frames();
         conflicts.bench();
         conflicts.log();
+        conflicts.ways();
         conflicts.tuning();
-        match self.measurement() {
-            Ok(Measurement::Gateway(gateway)) => conflicts.gateway(&gateway),
-            Ok(Measurement::Image(_)) => conflicts.image(),
-            Ok(Measurement::RoundTrip(ends)) => conflicts.round_trip(&ends),
-            Ok(Measurement::Program(program)) => conflicts.program(&program),
-            Err(conflict) => conflicts.found.push(conflict),
-        }
         if conflicts.found.is_empty() {
             Ok(())
         } else {
@@ -46,29 +49,6 @@ struct Conflicts<'e> {
 }
 
 impl Conflicts<'_> {
-    /// Returns, for each operation of a gateway on frames, whether it is set and which setting it
-    /// is.
-    fn done_to_frames(&self) -> [(bool, Setting); 3] {
-        let e = self.experiment;
-        [
-            (e.filters != FilterChoice::None, Setting::Filters),
-            (e.modify != ModifyChoice::None, Setting::Modify),
-            (e.hops != HopChoice::NONE, Setting::Hops),
-        ]
-    }
-
-    /// Refuses the settings that are set, each together with `with`.
-    fn refuse_each(
-        &mut self,
-        settings: impl IntoIterator<Item = (bool, Setting)>,
-        with: Setting,
-        why: &str,
-    ) {
-        for (is_set, setting) in settings {
-            self.refuse(is_set, &[setting, with], why);
-        }
-    }
-
     /// Adds a conflict if `is_there`; `why` also states an alternative.
     fn refuse(&mut self, is_there: bool, settings: &[Setting], why: &str) {
         if is_there {

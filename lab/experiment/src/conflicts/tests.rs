@@ -1,4 +1,7 @@
 use super::*;
+use crate::arbitrary::any_experiment;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 fn refused(words: &[(Setting, &str)]) -> String {
     let e = Experiment::from_words(words.iter().copied()).unwrap();
@@ -20,7 +23,10 @@ fn what_does_not_go_together_is_refused_by_name() {
     );
     assert!(refused(&[(S::Payload, "16")]).contains("--bench timed or ctucan"));
     assert!(refused(&[(S::Payload, "9"), (S::Bench, "timed")]).contains("12, 16, 20"));
-    assert!(refused(&[(S::Gateway, "none"), (S::Filters, "sff:1")]).contains("nothing filters"));
+    assert!(
+        refused(&[(S::Gateway, "none"), (S::Filters, "sff:1")])
+            .contains("only a gateway with routes")
+    );
     for gateway in ["user:read-write", "can-gw", "bpf"] {
         let why = refused(&[(S::Gateway, gateway), (S::Hops, "2")]);
         assert!(why.contains("--hops N:vxcan"), "{why}");
@@ -84,7 +90,7 @@ fn what_does_not_go_together_is_refused_by_name() {
         (S::Load, "cpu", "no operating system"),
         (S::Boot, "nohz=off", "no operating system"),
         (S::Task, "round-trip", "no operating system"),
-        (S::Hops, "1", "not interfaces"),
+        (S::Hops, "1", "between CAN interfaces"),
         (S::Filters, "eff:4096", "at most 2048"),
     ] {
         let words: Vec<_> = image.into_iter().chain([(setting, word)]).collect();
@@ -143,5 +149,80 @@ fn machines_beside_are_where_a_controller_is_shared() {
     ] {
         let output = refused(&with(gateway, &more));
         assert!(output.contains(why), "{gateway} {more:?}: {output}");
+    }
+}
+
+proptest! {
+    /// Of the settings that are not in scope, exactly those are named that are not the default.
+    #[test]
+    fn only_what_is_set_is_refused(mut e in any_experiment()) {
+        let refused = |e: &Experiment, setting: Setting| {
+            let is_named = |c: &Conflict| c.settings[0] == setting && c.why.starts_with("only ");
+            e.check().is_err_and(|all| all.iter().any(is_named))
+        };
+        for &setting in Setting::ALL {
+            if refused(&e, setting) {
+                prop_assert!(setting.is_set(&e));
+                let usual = setting.word(&Experiment::default());
+                setting.apply(&mut e, &usual).unwrap();
+                prop_assert!(!refused(&e, setting), "{}", e.command());
+            }
+        }
+    }
+}
+
+/// The scopes that have each measurement, on the bench timed or vm.
+#[test]
+fn each_measurement_is_in_its_scopes() {
+    use Setting as S;
+    for row in [
+        "gateway cangw 1: Replay Plain Routes Hops Guest Stamps",
+        "gateway can-gw 1: Replay Plain Routes Hops Guest Stamps",
+        "gateway bpf 1: Replay Plain Routes Hops Guest Stamps",
+        "gateway user:read-write 1: Replay Plain Routes Hops Process Guest Stamps",
+        "gateway direct 1: Replay Plain Routes Process Guest Stamps",
+        "gateway chardev 1: Replay Plain Routes Process Guest Stamps",
+        "gateway ideal 1: Plain Guest Stamps",
+        "gateway baremetal 1: Routes",
+        "gateway baremetal:ideal 1: ",
+        "round-trip user:read-write 1: Plain Process Guest",
+        "round-trip direct:irq 1: Plain Process Guest",
+        "round-trip vm:native 1: Guest Shared",
+        "round-trip vm:native 2: Guest Shared Others Order",
+        "round-trip vm:host 2: Guest Inner Shared Others Order Budget Incident",
+        "round-trip vm:own 2: Guest Inner Shared Others Order Budget",
+        "round-trip vm:driver 2: Guest Inner Shared Others Order",
+        "round-trip vm:vf 2: Guest Inner Shared Others Budget Incident",
+        "round-trip vm:card 1: Guest",
+        "round-trip vm:trap 1: Guest Inner",
+        "loop vm:vf 1: Guest Inner",
+        "receive vm:native 1: Guest",
+    ] {
+        let (measured, names) = row.split_once(": ").unwrap();
+        let [task, gateway, machines] = measured.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
+        let bench = if gateway.starts_with("vm:") {
+            "vm"
+        } else {
+            "timed"
+        };
+        let words = [
+            (S::Bench, bench),
+            (S::Task, task),
+            (S::Gateway, gateway),
+            (S::Machines, machines),
+        ];
+        let e = Experiment::from_words(words).unwrap();
+        let measurement = e.measurement().unwrap();
+        let mut all: Vec<_> = Setting::ALL
+            .iter()
+            .filter_map(|s| s.definition().scope)
+            .filter(|scope| scopes::has(*scope, &measurement, &e).0)
+            .map(|scope| format!("{scope:?}"))
+            .collect();
+        let mut seen = BTreeSet::new();
+        all.retain(|scope| seen.insert(scope.clone()));
+        assert_eq!(all.join(" "), names, "{measured}");
     }
 }

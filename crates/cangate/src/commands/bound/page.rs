@@ -103,9 +103,13 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result
             ),
         ]
         .into_iter()
-        .chain(shown.gateways.iter().map(|gateway| {
+        .chain(shown.gateways.iter().zip(1..).map(|(gateway, number)| {
             let text = gateway.text.trim_end().to_owned();
-            ("Gateway".to_owned(), text)
+            let name = match shown.gateways.len() {
+                0 | 1 => "Gateway".to_owned(),
+                _ => format!("Gateway {number}"),
+            };
+            (name, text)
         }))
         .collect(),
     };

@@ -195,10 +195,14 @@ impl TunnelResult<'_> {
         let why = self.found.err()?;
         Some(match why {
             NoBound::Overload(load) => {
-                format!("the tunnel would need {:.1} % of the rate that is left for it", load * 100.0)
+                format!(
+                    "the tunnel would need {:.1} % of the rate that is left for it",
+                    load * 100.0
+                )
             }
             NoBound::Upstream => "a message in it has no bound on its bus".to_owned(),
-            _ => "its queues can be busy for more than an hour, or its `bucket` holds no whole datagram".to_owned(),
+            NoBound::Bucket(_) => why.describe(None),
+            _ => "its queues can be busy for more than an hour".to_owned(),
         })
     }
 
@@ -314,13 +318,17 @@ impl TunnelResult<'_> {
                     .any(|(_, _, delay)| parts(delay).get(*n) > Some(&0))
             })
             .collect();
+        let has_classes = self.flows().any(|(_, urgent, _)| urgent);
         let mut columns = vec!["message"];
+        columns.extend(has_classes.then_some("class"));
         columns.extend(used.iter().filter_map(|n| heads.get(*n)));
         columns.extend(["at least", "at most"]);
         let mut lines = table(&columns);
-        for (label, _, delay) in self.flows() {
+        for (label, urgent, delay) in self.flows() {
             let parts = parts(delay);
+            let class = if urgent { "urgent" } else { "packed" };
             let mut cells = vec![label];
+            cells.extend(has_classes.then(|| class.to_owned()));
             cells.extend(
                 used.iter()
                     .filter_map(|n| parts.get(*n))
@@ -336,11 +344,10 @@ impl TunnelResult<'_> {
 
     fn report(&self) -> TunnelReport {
         let found = self.found.ok();
-        let flows = self.spec.flows.iter().zip(&self.messages);
-        let delays = found.into_iter().flat_map(|found| &found.flows);
-        let messages = flows
-            .zip(delays)
-            .map(|((flow, message), delay)| FlowReport {
+        let messages = self
+            .sorted()
+            .into_iter()
+            .map(|(flow, message, delay)| FlowReport {
                 id: message.map_or_else(String::new, |message| message.id().to_string()),
                 name: message.map_or_else(String::new, |message| message.name.clone()),
                 urgent: flow.urgent,

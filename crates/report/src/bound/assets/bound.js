@@ -87,9 +87,9 @@
     if (data.margin) cg.at("margin").replaceChildren(cg.html("h2", {}, "How much worse it may become"), cg.html("ul", {}, data.margin.map((words) => cg.html("li", {}, words))));
     const text = measured?.description.find(([name]) => name === "Configuration")?.[1];
     // Whole files are folded.
-    const files = { "Message set": "The message set", "Gateway": "The gateway's configuration" };
-    const made = [...data.made.filter(([name]) => !files[name]), ["Not covered", "Error-passive nodes, overload frames, the time to fill a mailbox where no refill states it, and messages of other nodes that are not in the set."]];
-    cg.at("made").replaceChildren(cg.html("h2", {}, "How this was made"), cg.list(made, ["Command"]), ...data.made.filter(([name]) => files[name]).map(([name, text]) => cg.folded(files[name], text)),
+    const file = (name) => name === "Message set" ? "The message set" : /^Gateway( \d+)?$/.test(name) ? `${name}: the configuration` : null;
+    const made = [...data.made.filter(([name]) => !file(name)), ["Not covered", "Error-passive nodes, overload frames, the time to fill a mailbox where no refill states it, and messages of other nodes that are not in the set."]];
+    cg.at("made").replaceChildren(cg.html("h2", {}, "How this was made"), cg.list(made, ["Command"]), ...data.made.filter(([name]) => file(name)).map(([name, text]) => cg.folded(file(name), text)),
       ...(measured ? [cg.html("h3", {}, `How ${measured.name} was made`), cg.list(measured.description.filter(([name]) => name !== "Configuration"), ["Command"])] : []),
       ...(text ? [cg.folded("Its configuration", text)] : []));
   };
