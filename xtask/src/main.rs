@@ -7,6 +7,7 @@ mod bpf;
 mod checks;
 mod command;
 mod figures;
+mod fleet;
 mod fuzz;
 mod keys;
 mod lab;

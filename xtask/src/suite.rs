@@ -8,7 +8,8 @@ use crate::libtest;
 use crate::report::{StepReport, TestTally};
 use crate::workspace::{TestBinary, Workspace};
 use crate::{
-    arm64, bpf, checks, figures, fuzz, lab, package, promises, python, setup, structure, without_os,
+    arm64, bpf, checks, figures, fleet, fuzz, lab, package, promises, python, setup, structure,
+    without_os,
 };
 use anyhow::{Result, bail};
 use ignored::{IgnoredTests, count, ignored_tests};
@@ -273,6 +274,7 @@ pub(crate) fn run(
                 Ok(tally)
             }
             "python" => python::run(workspace),
+            "fleet" => fleet::run(workspace),
             "fuzz" => fuzz::run(workspace, &fuzz::FuzzOptions::smoke()),
             "bpf" => bpf::run(workspace, false),
             "promises" => promises::check(workspace, built.borrow_mut().binaries(workspace)?),
@@ -346,7 +348,7 @@ mod tests {
         assert_eq!(words.len(), 2, "{words:?}");
         assert!(words[0].contains("3 tests in guests, 2 heavy tests"));
         assert!(words[0].contains("guests, reproduce"), "{words:?}");
-        assert!(words[1].contains("the steps long, features, claims; about "));
+        assert!(words[1].contains("the steps long, features, claims, fleet; about "));
     }
 
     #[test]
@@ -365,7 +367,7 @@ mod tests {
         };
         let words = left.words(&whole);
         assert_eq!(words.len(), 1, "{words:?}");
-        assert!(words[0].contains("7 tests in the steps long, features, claims; about "));
+        assert!(words[0].contains("7 tests in the steps long, features, claims, fleet; about "));
         let longest = with_long(options(true, &[], &[]));
         assert!(longest.check().is_ok());
         assert!(STEPS.iter().all(|step| longest.wants(step)));

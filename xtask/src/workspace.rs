@@ -20,6 +20,8 @@ pub(crate) struct Workspace {
     pub(crate) packages: Vec<Package>,
     /// The Python package, which is a workspace of its own.
     pub(crate) python: Vec<Package>,
+    /// The program for fleets, which is a workspace of its own, too.
+    pub(crate) fleet: Vec<Package>,
 }
 
 /// A package of the workspace.
@@ -66,15 +68,16 @@ impl Workspace {
         Ok(Self {
             packages: packages(&metadata)?,
             python: packages(&self::metadata(&root.join("python"))?)?,
+            fleet: packages(&self::metadata(&root.join("fleet"))?)?,
             root,
             target,
             logs,
         })
     }
 
-    /// Returns the packages, and the Python package.
+    /// Returns the packages, those of the other workspaces included.
     pub(crate) fn all_packages(&self) -> impl Iterator<Item = &Package> {
-        self.packages.iter().chain(&self.python)
+        self.packages.iter().chain(&self.python).chain(&self.fleet)
     }
 
     /// Returns a cargo command, in the root, with a lock file that must be up to date.

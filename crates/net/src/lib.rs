@@ -14,7 +14,8 @@
 //! datagram with a fault is left out as a whole. [`SequenceWindow`] counts what a network lost,
 //! doubled or delayed, and [`FrameLedger`] how many frames that were; [`PlayOut`] gives frames the
 //! gaps again with which they were sent, by their stamps or by the [`PresentationTime`] that their
-//! sender set. A [`FrameTrail`] shows frames that go round in a loop.
+//! sender set. A [`FrameTrail`] shows frames that go round in a loop; an [`IdRange`] names the
+//! frames that leave before others.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -23,6 +24,7 @@ mod bus_frame;
 pub mod cannelloni;
 mod datagram;
 mod digits;
+mod id_range;
 pub mod ieee1722;
 mod ledger;
 pub mod multicast;
@@ -35,6 +37,7 @@ mod stream;
 mod trail;
 
 pub use datagram::{DatagramFault, DatagramFrame, DatagramReader, DatagramWriter, NotWritten};
+pub use id_range::IdRange;
 pub use ledger::FrameLedger;
 pub use play_out::{LateRule, PlayOut, PlayOutCounters, PlayOutRules, PlayOutStep, StampClock};
 pub use presentation::PresentationTime;

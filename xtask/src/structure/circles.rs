@@ -34,13 +34,14 @@ const KNOWN: [(&str, &str); 15] = [
 ];
 
 /// The folders with crates.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
     "crates",
     "lab",
     "baremetal",
     "benches",
     "fuzz",
     "python",
+    "fleet",
     "xtask",
 ];
 

@@ -10,13 +10,14 @@ use std::fs;
 const MAX_COLUMNS: usize = 100;
 
 /// Folders with sources.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
     "crates",
     "lab",
     "baremetal",
     "benches",
     "fuzz",
     "python",
+    "fleet",
     "xtask",
 ];
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 /// Folders with sources, which are also the first parts of the paths that are looked for.
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 12] = [
     "crates",
     "lab",
     "kmod",
@@ -17,6 +17,7 @@ const FOLDERS: [&str; 11] = [
     "benches",
     "fuzz",
     "python",
+    "fleet",
     "xtask",
     "examples",
     "packaging",

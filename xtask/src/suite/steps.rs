@@ -60,7 +60,7 @@ const fn stage(
 }
 
 /// The steps in their order. docs/contributing.md has the same table, and a test compares them.
-pub(super) const STEPS: [SuiteStep; 25] = [
+pub(super) const STEPS: [SuiteStep; 26] = [
     quick("setup", 25, "installs missing tools, or shows how"),
     quick("format", 3, "checks the formatting"),
     quick("structure", 1, "as `cargo xtask structure`"),
@@ -149,6 +149,11 @@ pub(super) const STEPS: [SuiteStep; 25] = [
         "python",
         78,
         "lints, builds and installs the Python package, and runs its tests",
+    ),
+    long(
+        "fleet",
+        220,
+        "lints the program for fleets and runs its tests, with Zenoh's crates",
     ),
     all("fuzz", 57, "fuzzes each target for a few seconds"),
     all("bpf", 1, "as `cargo xtask bpf`"),

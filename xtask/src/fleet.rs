@@ -1,0 +1,56 @@
+//! The program for fleets in `fleet/`: formatting, clippy, its tests.
+
+use crate::command::{command, on_path, show};
+use crate::libtest;
+use crate::report::TestTally;
+use crate::workspace::{Workspace, cargo};
+use anyhow::Result;
+use std::process::Command;
+
+/// The variable by which the tests find the gateway.
+const GATEWAY: &str = "CANGATE";
+
+/// Runs all checks of the program.
+pub(crate) fn run(workspace: &Workspace) -> Result<TestTally> {
+    let cargo = |arguments: &[&str]| {
+        let mut command = command(cargo(), &workspace.root.join("fleet"));
+        command.args(arguments);
+        command.env("CARGO_TARGET_DIR", workspace.target.join("fleet"));
+        command
+    };
+    let mut tally = lint(&cargo)?;
+    let mut test = cargo(&["test", "--locked", "--", "--show-output"]);
+    // The step `build` has built it.
+    let gateway = workspace.target.join("debug/cangate");
+    if gateway.is_file() && std::env::var_os(GATEWAY).is_none() {
+        test.env(GATEWAY, gateway);
+    }
+    tally.add(libtest::run(&mut test, &workspace.log("fleet"))?.tally);
+    Ok(tally)
+}
+
+/// Checks the formatting, and runs clippy.
+fn lint(cargo: &impl Fn(&[&str]) -> Command) -> Result<TestTally> {
+    let mut tally = TestTally::default();
+    let clippy = [
+        "clippy",
+        "--locked",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    let lints: [(&str, &[&str]); 2] = [
+        ("cargo-fmt", &["fmt", "--check"]),
+        ("cargo-clippy", &clippy),
+    ];
+    for (program, arguments) in lints {
+        if on_path(program) {
+            tally.add(TestTally::check(show(&mut cargo(arguments))?));
+        } else {
+            let because = format!("{} of fleet/ because it is missing", arguments[0]);
+            tally.add(TestTally::skipped(because));
+        }
+    }
+    Ok(tally)
+}
