@@ -62,8 +62,8 @@ pub enum NoBound {
     Upstream,
     /// Jitter grows without end around a circle of buses.
     Circle,
-    /// The token bucket of a tunnel is smaller than its longest datagram, which has this many bytes:
-    /// the datagram would wait for ever.
+    /// The token bucket of a tunnel is smaller than its longest datagram, which has this many
+    /// bytes: the datagram would wait for ever.
     Bucket(u64),
 }
 
