@@ -122,7 +122,7 @@ impl Outbox {
 pub fn read_gateway(socket: &UdpSocket, settings: &BusSettings, outbox: &Outbox) {
     let mut intake = GatewayIntake::new(settings);
     let mut datagram = vec![0; 1 << 16];
-    let mut told = false;
+    let mut is_reported = false;
     while !outbox.is_ending() {
         match socket.recv(&mut datagram) {
             Ok(len) => intake.take(&datagram[..len], outbox),
@@ -131,7 +131,7 @@ pub fn read_gateway(socket: &UdpSocket, settings: &BusSettings, outbox: &Outbox)
                 // The gateway is not there, as the kernel states after a datagram to it.
                 ErrorKind::ConnectionRefused => std::thread::sleep(LOOK / 10),
                 _ => {
-                    if !std::mem::replace(&mut told, true) {
+                    if !std::mem::replace(&mut is_reported, true) {
                         console::say(&format!("warning: {}: {error}", settings.listen));
                     }
                     std::thread::sleep(LOOK);

@@ -57,6 +57,16 @@ impl Conflicts<'_> {
             &[Setting::Priority, Setting::Task],
             "ksoftirqd's priority is for the task gateway only: gateway or ordinary",
         );
+        let devices = matches!(
+            e.gateway,
+            GatewayChoice::Direct { .. } | GatewayChoice::Chardev
+        );
+        self.refuse(
+            softirq && devices && e.task == ExperimentTask::Gateway,
+            &[Setting::Priority, Setting::Gateway],
+            "ksoftirqd passes frames to sockets, and mapped controllers and character devices have none: \
+             --priority gateway or ordinary, or --gateway user:RECEIVE-TRANSMIT",
+        );
         self.refuse(
             softirq && e.tuning.softirq_thread.is_some(),
             &[Setting::Tuning, Setting::Priority],

@@ -57,6 +57,16 @@ fn what_does_not_go_together_is_refused_by_name() {
         let why = refused(&words.collect::<Vec<_>>());
         assert!(why.contains(since), "{why}");
     }
+    // Their frames do not pass ksoftirqd: a priority of it would have no effect.
+    for gateway in ["direct", "direct:irq", "chardev"] {
+        let words = [(S::Gateway, gateway), (S::Bench, "timed")];
+        let why = refused(&[words[0], words[1], (S::Priority, "softirq")]);
+        assert!(why.contains("--priority gateway or ordinary"), "{why}");
+        for priority in ["gateway", "ordinary"] {
+            let words = words.into_iter().chain([(S::Priority, priority)]);
+            assert_eq!(Experiment::from_words(words).unwrap().check(), Ok(()));
+        }
+    }
     assert!(refused(&[(S::Hops, "2"), (S::Modify, "id")]).contains("on hops"));
     assert!(refused(&[(S::Clock, "real"), (S::Bench, "timed")]).contains("virtual time"));
     assert!(refused(&[(S::Modify, "crc8"), (S::Payload, "2")]).contains("at least 3"));
