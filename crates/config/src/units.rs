@@ -20,6 +20,7 @@ impl fmt::Display for UnitError {
 impl std::error::Error for UnitError {}
 
 const BITRATE: &str = "write bits per second as 500000, \"500k\" or \"2M\"";
+const LINE_RATE: &str = "write bits per second as 500000, \"500k\", \"100M\" or \"1G\"";
 const SIZE: &str = "write bytes as 65536, \"64k\", \"100M\" or \"1GiB\"";
 const DURATION: &str = "write a time as \"100us\", \"20ms\", \"1.5s\", \"2min\" or \"1h\"";
 const RATE: &str = "write a rate as \"100/s\", \"20/100ms\" or \"6/min\"";
@@ -60,7 +61,8 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
 /// # Errors
 /// [`UnitError`] where it is not such a number.
 pub fn bitrate(text: &str) -> Result<u32, UnitError> {
-    u32::try_from(line_rate(text)?).map_err(|_| bad_rate(text))
+    let rate = rate_of(text).and_then(|rate| u32::try_from(rate).ok());
+    rate.ok_or_else(|| bad_rate(text, BITRATE))
 }
 
 /// Parses bits per second of a line that may be faster than any CAN bus: as [`bitrate`], and `1G`.
@@ -68,6 +70,10 @@ pub fn bitrate(text: &str) -> Result<u32, UnitError> {
 /// # Errors
 /// [`UnitError`] where it is not such a number.
 pub(crate) fn line_rate(text: &str) -> Result<u64, UnitError> {
+    rate_of(text).ok_or_else(|| bad_rate(text, LINE_RATE))
+}
+
+fn rate_of(text: &str) -> Option<u64> {
     let number = text.trim().trim_end_matches("bit/s").trim_end();
     let (number, factor) = match number.as_bytes().last() {
         Some(b'k' | b'K') => (&number[..number.len() - 1], 1_000),
@@ -75,12 +81,12 @@ pub(crate) fn line_rate(text: &str) -> Result<u64, UnitError> {
         Some(b'G') => (&number[..number.len() - 1], 1_000_000_000),
         _ => (number, 1),
     };
-    scaled(number.trim_end(), factor).ok_or_else(|| bad_rate(text))
+    scaled(number.trim_end(), factor)
 }
 
-fn bad_rate(text: &str) -> UnitError {
+fn bad_rate(text: &str, hint: &'static str) -> UnitError {
     let text = text.trim();
-    error(format!("`{text}` is not a valid bit rate"), BITRATE)
+    error(format!("`{text}` is not a valid bit rate"), hint)
 }
 
 /// Parses bytes: `65536`, `64k`, `100M`, `2G` (powers of 1000, also as `100MB`), `1MiB` (powers of
@@ -200,6 +206,10 @@ mod tests {
         assert_eq!(line_rate("10 Gbit/s"), Ok(10_000_000_000));
         assert_eq!(line_rate("500k"), Ok(500_000));
         assert!(bitrate("10G").is_err());
+        // A hint names only what the key takes, and all units that it takes.
+        assert_eq!(line_rate("1T").map_err(|error| error.hint), Err(LINE_RATE));
+        assert_eq!(bitrate("10G").map_err(|error| error.hint), Err(BITRATE));
+        assert!(LINE_RATE.contains("1G") && !BITRATE.contains('G'));
         for bad in [
             "", "k", "-1", "500m", "1.2345k", "5000M", "1e3", "1.", ".5k",
         ] {

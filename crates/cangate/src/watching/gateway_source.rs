@@ -48,6 +48,7 @@ impl WatchSource for GatewaySource {
             Ok(None) => return WatchNews::Ended("the gateway has ended".to_owned()),
             Err(error) => return WatchNews::Failed(Failure::run(error)),
         };
+        let missing = watched.missing();
         let mut frames = Vec::with_capacity(watched.frames.len());
         for (at, port, is_sent, text) in watched.frames {
             if let Err(error) = parse_frame(text.as_bytes(), &mut self.frame) {
@@ -63,7 +64,7 @@ impl WatchSource for GatewaySource {
             }
         }
         let losses = WatchLosses {
-            lost: watched.lost,
+            lost: missing,
             error_frames: 0,
         };
         WatchNews::Frames(frames, losses)

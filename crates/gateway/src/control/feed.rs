@@ -13,6 +13,8 @@ pub(crate) struct WatchFeed {
     channel: Arc<WatchChannel>,
     /// The losses that the client was told.
     told: u64,
+    /// Records of the ring that are not frames.
+    undecodable: u64,
     buffer: Box<[u8]>,
 }
 
@@ -21,6 +23,7 @@ impl WatchFeed {
         Self {
             channel,
             told: 0,
+            undecodable: 0,
             buffer: vec![0; XL_SIZE].into_boxed_slice(),
         }
     }
@@ -36,8 +39,10 @@ impl WatchFeed {
             && let Some((record, length)) = self.channel.ring.pop(&mut self.buffer)
         {
             let bytes = self.buffer.get(..length).unwrap_or_default();
-            // The worker wrote the bytes by the same layout.
+            // The worker wrote the bytes by the same layout, so that only a mistake of this program
+            // gets here; the client learns of it.
             let Some(frame) = decode(bytes) else {
+                self.undecodable += 1;
                 continue;
             };
             let name = names.get(usize::from(record.port));
@@ -48,11 +53,18 @@ impl WatchFeed {
                 frame.to_string(),
             ));
         }
-        if frames.is_empty() && lost == self.told {
+        let losses = lost + self.undecodable;
+        if frames.is_empty() && losses == self.told {
             return None;
         }
-        self.told = lost;
-        Some(WatchedFrames { frames, lost }.line())
+        self.told = losses;
+        let undecodable = self.undecodable;
+        let watched = WatchedFrames {
+            frames,
+            lost,
+            undecodable,
+        };
+        Some(watched.line())
     }
 }
 
@@ -113,6 +125,28 @@ mod tests {
         );
         assert_eq!(found.frames[2].1, "engine");
         assert_eq!((found.lost, feed.line()), (0, None));
+    }
+
+    #[test]
+    fn what_is_not_a_frame_is_counted() {
+        let channel = Arc::new(WatchChannel::new());
+        let mut feed = WatchFeed::new(Arc::clone(&channel));
+        let record = RingRecord {
+            stamp: 1,
+            port: channel.port("body").unwrap(),
+            is_sent: false,
+        };
+        channel.ring.push(record, &[0; 5]);
+        let found = WatchedFrames::parse(&feed.line().unwrap()).unwrap();
+        assert_eq!(
+            (found.frames.len(), found.lost, found.undecodable),
+            (0, 0, 1)
+        );
+        assert_eq!(found.missing(), 1);
+        assert_eq!(feed.line(), None, "it is told once");
+        push(&channel, 2, "body", "123#11");
+        let found = WatchedFrames::parse(&feed.line().unwrap()).unwrap();
+        assert_eq!((found.frames.len(), found.undecodable), (1, 1));
     }
 
     #[test]

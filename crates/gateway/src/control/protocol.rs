@@ -88,9 +88,20 @@ pub struct WatchedFrames {
     /// Number of frames since the request that this client did not get, because it read too
     /// slowly.
     pub lost: u64,
+    /// Number of frames since the request that the gateway could not decode for this client. A
+    /// gateway of an earlier version does not report it.
+    #[serde(default)]
+    pub undecodable: u64,
 }
 
 impl WatchedFrames {
+    /// Returns the number of frames since the request that this client did not get, for any
+    /// reason.
+    #[must_use]
+    pub const fn missing(&self) -> u64 {
+        self.lost.saturating_add(self.undecodable)
+    }
+
     /// Returns the frames as a line.
     pub(crate) fn line(&self) -> Vec<u8> {
         success(self)

@@ -15,6 +15,7 @@ mod saved;
 mod settings;
 mod setup;
 mod setup_error;
+mod setup_steps;
 mod timing;
 
 pub use controller::{ControllerCounters, ControllerState, ErrorCounters};

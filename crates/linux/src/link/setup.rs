@@ -2,12 +2,11 @@
 
 use super::controller::{IFLA_CAN_BITTIMING, IFLA_CAN_DATA_BITTIMING};
 use super::interface::NetLink;
-use super::modes::ControlMode;
-use super::saved::{IFF_UP, IFLA_CAN_RESTART_MS, change, head, switch_off, with_options};
+use super::saved::{change, with_options};
 use super::settings::ControllerSettings;
 use super::setup_error::SetupError;
 use super::timing::SJW;
-use crate::netlink::{KernelRefusal, NetlinkSocket, attribute};
+use crate::netlink::{NetlinkSocket, attribute};
 use frame::wire::BitRate;
 
 /// Size of `struct can_bittiming` in bytes.
@@ -45,7 +44,7 @@ impl RestartDelay {
         (ms > 0).then(|| u64::from(ms) * 1_000_000)
     }
 
-    const fn ms(self) -> u32 {
+    pub(super) const fn ms(self) -> u32 {
         match self {
             Self::Asked(ms) | Self::Default(ms) => ms,
         }
@@ -101,7 +100,6 @@ impl LinkSetup {
             return Err(SetupError::Virtual(name(), link.kind));
         }
         let mut before = PreviousState::Down;
-        let mut netlink = NetlinkSocket::open()?;
         if link.up {
             let differs = self.difference(&link);
             if self.has_rate(&link) {
@@ -125,24 +123,9 @@ impl LinkSetup {
                 });
             }
             before = PreviousState::Other;
-            let refused = change(&mut netlink, switch_off(link.index))?;
-            Self::switched(interface, false, refused)?;
         }
-        if let Some(refusal) = change(&mut netlink, self.request(link.index))? {
-            return Err(self.refused(&mut netlink, &link, refusal)?);
-        }
-        for (setting, body) in self.settings.requests(link.index) {
-            if let Some(refusal) = change(&mut netlink, body)? {
-                return Err(SetupError::Setting {
-                    name: name(),
-                    setting,
-                    refusal,
-                });
-            }
-        }
-        let restart = self.restart(&mut netlink, link.index, interface)?;
-        let refused = change(&mut netlink, head(link.index, IFF_UP))?;
-        Self::switched(interface, true, refused)?;
+        let mut netlink = NetlinkSocket::open()?;
+        let restart = self.set_up(&mut |body| change(&mut netlink, body), &link)?;
         // The setup has succeeded, also if there is nothing to compare it with any more.
         let rounded = NetLink::find(interface)
             .ok()
@@ -153,85 +136,8 @@ impl LinkSetup {
         })
     }
 
-    /// Returns the error for the refusal of the request with the bit rates. If it also has settings
-    /// of CAN FD, requests without one of them show what is refused.
-    fn refused(
-        &self,
-        netlink: &mut NetlinkSocket,
-        link: &NetLink,
-        refusal: KernelRefusal,
-    ) -> Result<SetupError, SetupError> {
-        let name = link.name.clone();
-        let non_iso = self.settings.mode(ControlMode::NonIso);
-        let mut without_delay = self.settings;
-        without_delay.delay = None;
-        let suspects = [
-            self.settings
-                .delay
-                .map(|delay| (delay.words(), without_delay)),
-            non_iso.map(|on| {
-                let without = self.settings.with_mode(ControlMode::NonIso, None);
-                (ControlMode::NonIso.words(on), without)
-            }),
-        ];
-        for (setting, settings) in suspects.into_iter().flatten() {
-            let without = Self { settings, ..*self };
-            if change(netlink, without.request(link.index))?.is_none() {
-                return Ok(SetupError::Setting {
-                    name,
-                    setting,
-                    refusal,
-                });
-            }
-        }
-        Ok(SetupError::Refused {
-            name,
-            wanted: words(self.rate),
-            fd: self.rate.data().is_some(),
-            refusal,
-        })
-    }
-
-    fn switched(
-        interface: &str,
-        on: bool,
-        refused: Option<KernelRefusal>,
-    ) -> Result<(), SetupError> {
-        let error = |refusal| SetupError::Switch {
-            name: interface.to_owned(),
-            on,
-            refusal,
-        };
-        refused.map_or(Ok(()), |refusal| Err(error(refusal)))
-    }
-
-    /// Sets the restart, by a separate request, so that a refusal can be attributed to it. A note
-    /// states that a default was not applied.
-    fn restart(
-        &self,
-        netlink: &mut NetlinkSocket,
-        index: u32,
-        interface: &str,
-    ) -> Result<Option<String>, SetupError> {
-        let ms = self.restart.ms();
-        let mut data = Vec::new();
-        attribute(&mut data, IFLA_CAN_RESTART_MS, &ms.to_ne_bytes());
-        match (change(netlink, with_options(index, &data))?, self.restart) {
-            (None, _) => Ok(None),
-            (Some(refusal), RestartDelay::Asked(_)) => Err(SetupError::Restart {
-                name: interface.to_owned(),
-                ms,
-                refusal,
-            }),
-            (Some(refusal), RestartDelay::Default(_)) => Ok(Some(format!(
-                "{interface} is set up without a restart after bus-off, which its driver refuses \
-                 ({refusal}): after bus-off, the interface must be switched off and on"
-            ))),
-        }
-    }
-
     /// Returns the body of RTM_NEWLINK with the settings of an interface that is down.
-    fn request(&self, index: u32) -> Vec<u8> {
+    pub(super) fn request(&self, index: u32) -> Vec<u8> {
         let timing = |rate: u32, sample_point: u32, sjw: Option<u32>| {
             // The kernel computes the segments that are 0 (can_calc_bittiming).
             let mut bytes = [0; BITTIMING];
@@ -257,6 +163,7 @@ impl LinkSetup {
 mod tests {
     use super::super::interface::IFLA_INFO_DATA;
     use super::super::modes::IFLA_CAN_CTRLMODE;
+    use super::super::saved::IFLA_CAN_RESTART_MS;
     use super::*;
     use crate::netlink::{attributes, inner, number};
 

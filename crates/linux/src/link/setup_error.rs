@@ -82,6 +82,16 @@ pub enum SetupError {
         /// The kernel's refusal.
         refusal: KernelRefusal,
     },
+    /// The set-up ended after some of its changes, which stay.
+    #[error("{error}; {name} {state}")]
+    Incomplete {
+        /// The reason.
+        error: Box<SetupError>,
+        /// The interface.
+        name: String,
+        /// The interface's state: words that follow its name.
+        state: String,
+    },
     /// The kernel could not be queried.
     #[error(transparent)]
     Netlink(#[from] Error),

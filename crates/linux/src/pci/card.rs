@@ -51,6 +51,17 @@ pub enum PciError {
         "{0} is an interface, but not of a PCI card: only controllers on PCI cards can be driven directly"
     )]
     NotPci(String),
+    /// The interface's number on its card is too large.
+    #[error(
+        "{interface} has the number {channel} on its card (`dev_port` or `dev_id` in /sys/class/net/{interface}), and the \
+         largest that cangate drives is 255: use the interface by the kernel's driver (`kind = \"socketcan\"`)"
+    )]
+    Channel {
+        /// The interface.
+        interface: String,
+        /// Its number.
+        channel: u32,
+    },
     /// An operation on a file of sysfs or of a device failed.
     #[error("cannot {what} {}: {source}{}", path.display(), advice(source))]
     File {
@@ -122,7 +133,7 @@ impl PciDevice {
     /// an interface, also returns its number on the card, from 0.
     ///
     /// # Errors
-    /// [`PciError::Missing`], [`PciError::NotPci`].
+    /// [`PciError::Missing`], [`PciError::NotPci`], [`PciError::Channel`].
     pub fn find(name: &str) -> Result<(Self, Option<u8>), PciError> {
         if name.is_empty() || name.contains(['/', '\0']) || name == "." || name == ".." {
             return Err(PciError::Missing(name.to_owned()));
@@ -136,10 +147,7 @@ impl PciDevice {
         let not_pci = || PciError::NotPci(name.to_owned());
         let device = ParentDevice::read(Path::new(SYSFS), name).ok_or_else(not_pci)?;
         let card = Self::at(&device.name).ok_or_else(not_pci)?;
-        let channel = device
-            .channel
-            .and_then(|channel| u8::try_from(channel).ok());
-        Ok((card, Some(channel.unwrap_or(0))))
+        Ok((card, Some(channel_on_card(name, device.channel)?)))
     }
 
     fn at(address: &str) -> Option<Self> {
@@ -293,6 +301,15 @@ pub fn give_back(address: &str, driver: Option<&str>) -> Result<(), PciError> {
     Ok(())
 }
 
+/// Returns the number of an interface on its card; 0 where the driver reports none.
+fn channel_on_card(interface: &str, reported: Option<u32>) -> Result<u8, PciError> {
+    let channel = reported.unwrap_or(0);
+    u8::try_from(channel).map_err(|_| PciError::Channel {
+        interface: interface.to_owned(),
+        channel,
+    })
+}
+
 fn write(path: &Path, text: &str) -> Result<(), PciError> {
     fs::write(path, text).map_err(|source| PciError::File {
         what: "write to",
@@ -304,6 +321,20 @@ fn write(path: &Path, text: &str) -> Result<(), PciError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_channel_beyond_a_byte_is_an_error() {
+        for (reported, channel) in [(None, 0), (Some(0), 0), (Some(255), 255)] {
+            assert_eq!(channel_on_card("can0", reported).unwrap(), channel);
+        }
+        for large in [256, u32::MAX] {
+            let error = channel_on_card("can0", Some(large))
+                .unwrap_err()
+                .to_string();
+            let place = format!("can0 has the number {large} on its card");
+            assert!(error.starts_with(&place), "{error}");
+        }
+    }
 
     #[test]
     fn what_is_not_there_is_reported() {

@@ -11,7 +11,7 @@
 use super::backend::BackendError;
 use super::registers::silence;
 use linux::link::SavedSettings;
-use linux::pci::{DeviceHeir, PciDevice, UIO_PCI_GENERIC, give_back};
+use linux::pci::{DeviceHeir, PciDevice, PciError, UIO_PCI_GENERIC, give_back};
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -56,8 +56,11 @@ impl CardKeeper {
             driver => driver,
         };
         // Interfaces in this network namespace; others come back as the driver makes them.
-        let interfaces: Vec<CardInterface> =
-            card.interfaces().iter().filter_map(|n| saved(n)).collect();
+        let interfaces: Vec<CardInterface> = card
+            .interfaces()
+            .iter()
+            .filter_map(|n| saved(n).transpose())
+            .collect::<Result<_, _>>()?;
         let mut keeper = Self::start(address, driver.as_deref(), &interfaces, lock)?;
         keeper.wait_until_ready()?;
         card.take(if interrupts {
@@ -145,12 +148,19 @@ impl FromStr for CardInterface {
     }
 }
 
-fn saved(name: &str) -> Option<CardInterface> {
-    let (_, channel) = PciDevice::find(name).ok()?;
-    Some(CardInterface {
+/// Returns an interface with its settings; `None` if it is gone. An interface whose number cannot
+/// be saved is an error: it would not get its settings back.
+fn saved(name: &str) -> Result<Option<CardInterface>, PciError> {
+    let channel = match PciDevice::find(name) {
+        Ok((_, channel)) => channel,
+        Err(error @ PciError::Channel { .. }) => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let saved = SavedSettings::read(name).ok();
+    Ok(saved.map(|saved| CardInterface {
         channel: channel.unwrap_or(0),
-        saved: SavedSettings::read(name).ok()?,
-    })
+        saved,
+    }))
 }
 
 /// Runs the keeper: waits until its standard input ends, then silences the card's controllers,
@@ -183,7 +193,13 @@ pub fn run(
     give_back(address, driver).map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();
     for name in card.interfaces() {
-        let channel = PciDevice::find(&name).ok().and_then(|(_, channel)| channel);
+        let channel = match PciDevice::find(&name) {
+            Ok((_, channel)) => channel,
+            Err(error) => {
+                wrong.push(error.to_string());
+                continue;
+            }
+        };
         let was = interfaces.iter().find(|was| Some(was.channel) == channel);
         wrong.extend(was.and_then(|was| was.saved.restore(&name).err()));
     }

@@ -135,14 +135,17 @@ fn a_usb_adapter_is_chosen_and_set_up(kernel: &str) -> Option<String> {
         _ => format!(" ({guess})"),
     };
     let no_setting = "its driver does not support it: leave it out";
+    let state = "; can0 stays down, and is now set to 500000 bit/s";
     let refused = [
         format!(
-            "triple-sampling on: Operation not supported (os error 95){}",
+            "triple-sampling on: Operation not supported (os error 95){}{state}",
             no_mode("TRIPLE-SAMPLING", no_setting)
         ),
-        "a termination of 60 ohms: Invalid argument (os error 22) (does its driver support this value?)".to_owned(),
         format!(
-            "berr-reporting on: Operation not supported (os error 95){}",
+            "a termination of 60 ohms: Invalid argument (os error 22) (does its driver support this value?){state}"
+        ),
+        format!(
+            "berr-reporting on: Operation not supported (os error 95){}{state}",
             no_mode("BERR-REPORTING", no_setting)
         ),
         format!(

@@ -88,7 +88,7 @@ fn the_file_sets_a_controller_with_fd() {
     let refused = refused.map(|setting| {
         format!(
             "error: a: can1 cannot be set to {setting}: Operation not supported (os error 95) (its driver does not \
-             support it: leave it out)\n"
+             support it: leave it out); can1 stays down, and is now set to 500000 bit/s, data phase 2000000 bit/s\n"
         )
     });
     assert_eq!(steps["refused"], refused.concat());

@@ -12,6 +12,7 @@ mod plan;
 mod record;
 mod report;
 mod run;
+mod so_far;
 
 pub(crate) use plan::MACHINES;
 

@@ -7,6 +7,7 @@ use super::outcome::{LockstepOutcome, MachineOutcome};
 use super::plan::{LockstepPlan, PlanError};
 use super::record::{self, LinkRecord, RecordsError};
 use super::report::{self, MachineReport, ReportError};
+use super::so_far::{self, MissingRecords};
 use crate::agent::{HostDelivery, PauseOrder};
 use crate::error::Error;
 use crate::lab::Lab;
@@ -89,6 +90,8 @@ pub struct LockstepFailure {
     /// What happened on each link until then, in the plan's order; nothing if no machine ran. The
     /// last records of a machine that was ended from outside may be missing.
     pub links: Vec<Vec<LinkRecord>>,
+    /// The reasons why records are missing in `links`: files that cannot be read, or are broken.
+    pub missing: Vec<LockstepError>,
 }
 
 impl std::fmt::Display for LockstepFailure {
@@ -108,6 +111,7 @@ impl<E: Into<LockstepError>> From<E> for LockstepFailure {
         Self {
             error: Box::new(error.into()),
             links: Vec::new(),
+            missing: Vec::new(),
         }
     }
 }
@@ -194,9 +198,13 @@ impl Lab {
                 links: links(plan, &machines)?,
             })
         });
-        done.map_err(|error| LockstepFailure {
-            error: Box::new(error),
-            links: links_so_far(plan, &machines),
+        done.map_err(|error| {
+            let (links, missing) = links_so_far(plan, &machines);
+            LockstepFailure {
+                error: Box::new(error),
+                links,
+                missing,
+            }
         })
     }
 
@@ -417,18 +425,26 @@ fn links(
     Ok(all)
 }
 
-/// Reads what the machines of a failed run have left: of each link the longest records.
-fn links_so_far(plan: &LockstepPlan, machines: &[ReadyMachine]) -> Vec<Vec<LinkRecord>> {
+/// Reads what the machines of a failed run have left, and the reasons why something is missing.
+fn links_so_far(
+    plan: &LockstepPlan,
+    machines: &[ReadyMachine],
+) -> (Vec<Vec<LinkRecord>>, Vec<LockstepError>) {
+    let mut missing = Vec::new();
     let of_link = |number: usize| {
         let name = format!("link-{number}");
-        // A machine that has not begun has no records.
-        let copies = machines
+        let paths = machines
             .iter()
-            .map(|machine| fs::read(machine.parts.folder.path(&name)).unwrap_or_default());
-        let longest = copies.max_by_key(Vec::len).unwrap_or_default();
-        record::parse(&longest).0
+            .map(|machine| machine.parts.folder.path(&name));
+        let (records, reasons) = so_far::read(paths);
+        missing.extend(reasons.into_iter().map(|reason| match reason {
+            MissingRecords::File(error) => LockstepError::from(error),
+            MissingRecords::Records(error) => error.into(),
+        }));
+        records
     };
-    (0..plan.links.len()).map(of_link).collect()
+    let links = (0..plan.links.len()).map(of_link).collect();
+    (links, missing)
 }
 
 /// Passes a machine's output on, and hashes it.

@@ -23,7 +23,8 @@ pub(super) struct FrameDatagram {
     pub(super) since: Nanos,
     /// The trail of its last frame, as [`LoopGuard::key`] distinguishes them.
     trail: Option<Token>,
-    /// The earliest and the latest stamp of its frames, Unix time.
+    /// The earliest and the latest stamp of its frames, Unix time; `None` also where datagrams have
+    /// no presentation times.
     stamps: Option<(Nanos, Nanos)>,
 }
 
@@ -114,12 +115,16 @@ impl<S: DatagramSocket> FrameSender<S> {
         token: Token,
         unix: Nanos,
     ) -> Result<(), NotWritten> {
-        let stamps = datagram.stamps_with(unix);
-        if let Some(presentation) = &self.presentation
-            && !presentation.spans(stamps)
-        {
-            return Err(NotWritten::Full);
-        }
+        let stamps = match &self.presentation {
+            Some(presentation) => {
+                let stamps = datagram.stamps_with(unix);
+                if !presentation.spans(stamps) {
+                    return Err(NotWritten::Full);
+                }
+                Some(stamps)
+            }
+            None => None,
+        };
         let before = (datagram.bytes.len(), datagram.trail);
         if let Some(key) = self.guard.key(token)
             && datagram.trail != Some(key)
@@ -133,7 +138,7 @@ impl<S: DatagramSocket> FrameSender<S> {
         match pushed {
             Ok(()) => {
                 datagram.frames += 1;
-                datagram.stamps = Some(stamps);
+                datagram.stamps = stamps;
             }
             Err(_) => {
                 datagram.bytes.truncate(before.0);
@@ -171,5 +176,37 @@ impl<S: DatagramSocket> FrameSender<S> {
         }
         datagram.clear();
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guard::LoopRules;
+    use super::*;
+    use crate::PortOpener;
+    use frame::{CanId, Frame};
+    use net::ieee1722::{AcfWriter, DEFAULT_STREAM, MessageVersion};
+    use std::net::UdpSocket;
+    use std::sync::Arc;
+
+    /// The tests with two ports compare the times of datagrams with presentation times.
+    #[test]
+    fn without_presentation_times_no_stamps_are_kept() {
+        let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
+        let to = socket.local_addr().unwrap();
+        let mut sender = FrameSender::new(
+            socket,
+            to,
+            Box::new(AcfWriter::new(DEFAULT_STREAM, MessageVersion::V1, 0, false)),
+            StreamRun::default(),
+            LoopGuard::new(&mut PortOpener::new(0, 0), "tunnel", LoopRules::default()),
+        );
+        let frame = Frame::classic(CanId::sff(0x123).unwrap(), &[1]).unwrap();
+        let mut datagram = FrameDatagram::new();
+        for unix in [5, 3] {
+            let pushed = sender.push(&mut datagram, &frame.view(), Token::default(), unix);
+            assert_eq!(pushed, Ok(()));
+        }
+        assert_eq!((datagram.frames, datagram.stamps), (2, None));
     }
 }

@@ -34,7 +34,12 @@ pub(crate) fn run(args: &Machines, color: bool) -> Result<(), Failure> {
     if let Some(folder) = &args.log {
         let links = match &outcome {
             Ok(outcome) => &outcome.links,
-            Err(failed) => &failed.links,
+            Err(failed) => {
+                for reason in &failed.missing {
+                    eprintln!("warning: the logs lack records: {reason}");
+                }
+                &failed.links
+            }
         };
         let written = logs::write(&plan, links, folder);
         // The reason why the run failed comes before that of a log that could not be written.
