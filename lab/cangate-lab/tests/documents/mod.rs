@@ -42,6 +42,7 @@ const PLACEHOLDER: &str = "it names something that the reader chooses";
 const LONG: &str = "it takes too long for a test; the step `reproduce` of `cargo xtask test --all` runs such experiments";
 const TYPED: &str = "tests/lab/service.rs and tests/lab/container.rs type the whole page";
 const ON_CAN: &str = "it needs CAN interfaces, or a gateway that runs; tests/lab/tools.rs types such commands in a guest";
+const FLEET: &str = "it needs cangate-fleet, which no other step builds; fleet/tests/fleet/gateways.rs joins such gateways";
 const RELEASE: &str = "it builds for release, which other steps of `cargo xtask test` do";
 
 /// The way in which each example is tested, by the beginning of its command. The longest matching
@@ -78,6 +79,8 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangate run examples/ci/gateway.toml --simulate", Here),
     ("grep T$ ci/buses/can0.log", Here),
     ("cangate run gateway.toml", WithGateway),
+    ("cangate run far.toml", Not(FLEET)),
+    ("cangate run near.toml", Not(FLEET)),
     ("cangate check", Here),
     (
         "cangate stats | routes | reload",
