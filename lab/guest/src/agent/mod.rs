@@ -19,7 +19,7 @@ mod system;
 
 pub(crate) use delivery::{DeliveredFile, HostDelivery};
 pub use error::AgentError;
-pub(crate) use orders::{BenchOrders, PauseOrder};
+pub(crate) use orders::{BenchOrders, PauseOrder, settle_word};
 pub use outputs::JobOutputs;
 
 use crate::devices::card_addresses;
@@ -106,7 +106,7 @@ fn job<T: AgentTasks>(
     tasks: &T,
     outputs: &mut JobOutputs,
 ) -> Result<i32, AgentError> {
-    pause::pause(orders.pause)?;
+    pause::pause(orders)?;
     let begin = Instant::now();
     ready(orders, outputs)?;
     let mut delivery = HostDelivery::read()?;
@@ -123,7 +123,7 @@ fn job<T: AgentTasks>(
     let mut prepared = None;
     if let HostDelivery::Prepare { task } = &delivery {
         prepared = Some(tasks.prepare(task).map_err(task_error)?);
-        pause::pause(orders.pause)?;
+        pause::pause(orders)?;
         // From here on, the machine is a copy, whose host has left a job of its own.
         ready(orders, outputs)?;
         delivery = HostDelivery::read()?;

@@ -42,6 +42,13 @@ pub(crate) struct BenchOrders {
     pub(crate) linked: Option<(u8, u8)>,
     /// `None`: the machine does not stop.
     pub(crate) pause: Option<PauseOrder>,
+    /// Milliseconds that it waits longer before it stops ([`settle_word`]).
+    pub(crate) settle: u16,
+}
+
+/// Returns the order to wait this number of milliseconds longer before the machine stops.
+pub(crate) fn settle_word(ms: u16) -> String {
+    format!("cangate.settle={ms}")
 }
 
 impl BenchOrders {
@@ -58,6 +65,7 @@ impl BenchOrders {
                 .as_ref()
                 .map(|linked| (linked.can_cards(), linked.ethernet_cards())),
             pause,
+            settle: 0,
         }
     }
 
@@ -87,6 +95,7 @@ impl BenchOrders {
             .iter()
             .find(|(order, _)| Some(*order) == self.pause);
         all.extend(pause.map(|(_, word)| format!("cangate.pause={word}")));
+        all.extend((self.settle > 0).then(|| settle_word(self.settle)));
         all
     }
 
@@ -139,6 +148,9 @@ impl BenchOrders {
                     Some(*order)
                 }
             },
+            settle: word("settle").map_or(Ok(0), |text| {
+                text.parse().map_err(|_| wrong("settle", text))
+            })?,
         })
     }
 }
@@ -150,10 +162,11 @@ mod tests {
     #[test]
     fn what_is_ordered_is_what_is_read() {
         for bench in BenchKind::ALL {
-            for (data_bitrate, ethernet, pause) in [
-                (None, true, Some(PauseOrder::Exact)),
-                (None, false, Some(PauseOrder::AnyTime)),
-                (Some(4_000_000), false, None),
+            for (data_bitrate, ethernet, pause, settle) in [
+                (None, true, Some(PauseOrder::Exact), 0),
+                (None, true, Some(PauseOrder::Exact), 3),
+                (None, false, Some(PauseOrder::AnyTime), 0),
+                (Some(4_000_000), false, None, 0),
             ] {
                 let orders = BenchOrders {
                     bench,
@@ -163,6 +176,7 @@ mod tests {
                     ethernet,
                     linked: ethernet.then_some((2, 1)),
                     pause,
+                    settle,
                 };
                 let line = format!("console=ttyS0 {} -- lab agent\n", orders.words().join(" "));
                 assert_eq!(BenchOrders::parse(&line).unwrap(), orders);
@@ -170,5 +184,11 @@ mod tests {
         }
         assert!(BenchOrders::parse("cangate.bench=x").is_err());
         assert!(BenchOrders::parse("").is_err());
+        // The host adds the order to those of a machine whose tries failed.
+        let words =
+            "cangate.bench=vcan cangate.controller=mscan cangate.bitrate=500000 cangate.pause=1";
+        let orders = BenchOrders::parse(&format!("{words} {}", settle_word(2))).unwrap();
+        assert_eq!((orders.pause, orders.settle), (Some(PauseOrder::Exact), 2));
+        assert!(BenchOrders::parse(&format!("{words} cangate.settle=long")).is_err());
     }
 }

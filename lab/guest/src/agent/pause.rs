@@ -1,7 +1,7 @@
 //! Stopping the machine, so that the host can save it.
 
 use super::error::AgentError;
-use super::orders::PauseOrder;
+use super::orders::{BenchOrders, PauseOrder};
 use crate::program;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 /// Stops the machine as ordered for the host to save it. Continues in every machine that is
 /// restored from the saved state.
-pub(super) fn pause(order: Option<PauseOrder>) -> Result<(), AgentError> {
-    let Some(order) = order else { return Ok(()) };
+pub(super) fn pause(orders: &BenchOrders) -> Result<(), AgentError> {
+    let Some(order) = orders.pause else {
+        return Ok(());
+    };
     // In virtual time, waiting costs nothing.
-    std::thread::sleep(SETTLING_TIME);
+    std::thread::sleep(SETTLING_TIME + Duration::from_millis(orders.settle.into()));
     let mut options = OpenOptions::new();
     let ports = options.write(true).open("/dev/port");
     let ports = ports.map_err(AgentError::Pause)?;
@@ -44,7 +46,8 @@ fn stop_exactly(write: impl Fn(u8) -> Result<(), AgentError>) -> Result<(), Agen
     let stopped = start.elapsed();
     // While the processor stops, QEMU's main loop may see it idle and move virtual time on to the
     // next timer, or see that it is stopping and not do so: the order depends on the host. The
-    // first case is the usual one, and the only one that is kept.
+    // first case is the usual one, and the only one that is kept. Where the next timer is so near
+    // that the two cannot be told apart, each try is refused, and the host tries a later time.
     let moved = stopped > plain * 4 || plain * 4 > LONGEST_PLAIN;
     write(if moved { CRASH_LOADED } else { PANICKED })
 }
