@@ -32,6 +32,8 @@ counters! {
         datagrams,
         /// Datagrams of the gateway that did not arrive, by their numbers.
         missing,
+        /// Datagrams of other streams (the gateway's reports, too), and messages of other buses.
+        others,
         /// Datagrams that are not valid, or came twice.
         malformed,
         /// Frames in the datagrams that were read.

@@ -12,7 +12,7 @@ pub const LONGEST_NAME: usize = 64;
 /// The end of a bus at which a program is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BusSide {
-    /// In the vehicle, beside the gateway that has the bus.
+    /// In the vehicle, with the gateway that has the bus.
     #[default]
     Vehicle,
     /// At the far end: it gets what the vehicle's bus has, and sends to it.

@@ -29,7 +29,7 @@ pub(crate) const LOOK: Duration = Duration::from_millis(50);
 /// The time after which the publishing thread looks at its outbox in any case.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// What the two threads of a bus share.
+/// The state that the two threads of a bus share.
 #[derive(Debug)]
 pub struct Outbox {
     state: Mutex<OutboxState>,
@@ -169,7 +169,9 @@ impl<'s> GatewayIntake<'s> {
 
     fn settle(&mut self, outbox: &Outbox) {
         self.window.settle(self.now());
-        outbox.lock().counters.missing = self.window.counters().missing;
+        let mut state = outbox.lock();
+        state.counters.missing = self.window.counters().missing;
+        state.counters.others = self.reader.passed_over();
     }
 
     fn take(&mut self, datagram: &[u8], outbox: &Outbox) {
@@ -310,5 +312,47 @@ impl ClassPublisher<'_> {
             .put(payload)
             .attachment(ZBytes::from(&before[..]));
         let _ = put.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::{CanId, Frame};
+    use net::FrameTrail;
+    use net::ieee1722::MessageVersion;
+
+    /// A gateway whose port has another stream or bus than the file states: nothing is published,
+    /// and a counter shows the reason.
+    #[test]
+    fn what_is_not_of_the_stream_and_the_bus_is_counted() {
+        let text = "[zenoh]\nconnect = \"tcp/[::1]:1\"\n[[buses]]\nvehicle = \"v\"\nname = \"b\"\n\
+                    listen = \"[::1]:1\"\ngateway = \"[::1]:2\"\nmax_age = \"200ms\"\n";
+        let source = config::SourceText::new("fleet.toml", text.to_owned());
+        let settings = crate::settings::load(&source, &mut config::Diagnostics::new()).unwrap();
+        let settings = &settings.buses[0];
+        let own = (settings.keys.stream, settings.keys.bus);
+        let outbox = Outbox::new(8);
+        let mut intake = GatewayIntake::new(settings);
+        for (stream, bus) in [own, (own.0 + 1, own.1), (own.0, own.1 + 1)] {
+            let mut writer = SampleWriter::new(stream, MessageVersion::V1);
+            let mut collector = SampleCollector::new(MessageVersion::V1, bus);
+            let frame = Frame::classic(CanId::sff(1).unwrap(), &[1]).unwrap();
+            let none = FrameTrail::default();
+            collector.push(&frame.view(), 1, none).unwrap();
+            // A second datagram of the own stream, so that it has a number of its own.
+            if bus != own.1 {
+                let mut first = SampleCollector::new(MessageVersion::V1, own.1);
+                first.push(&frame.view(), 1, none).unwrap();
+                writer.finish(first.finish().unwrap());
+            }
+            let (datagram, _) = writer.finish(collector.finish().unwrap());
+            intake.take(&datagram, &outbox);
+            intake.settle(&outbox);
+        }
+        let counters = outbox.counters();
+        assert_eq!((counters.datagrams, counters.received), (2, 1));
+        assert_eq!((counters.others, counters.malformed), (2, 0));
+        assert!(counters.is_balanced());
     }
 }

@@ -260,7 +260,7 @@ mod tests {
     }
 
     proptest! {
-        /// What was collected is read, in its order, with its stamps, trails and numbers.
+        /// All collected frames are read, in their order, with their stamps, trails and numbers.
         #[test]
         fn samples_are_read_as_they_were_written(
             frames in prop::collection::vec((0_u32..0x800, any::<u64>(), 0_usize..3), 1..200)

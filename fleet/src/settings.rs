@@ -66,7 +66,7 @@ config::settings! {
         pub name: String = String::new() => chunk(), default "required", needed "such as \"can0\"";
         /// The vehicle that has the bus.
         pub vehicle: Option<String> = None => chunk(), default "the file's `vehicle`";
-        /// The side of this program: beside the gateway in the vehicle, or at the far end.
+        /// The side of this program: with the gateway in the vehicle, or at the far end.
         pub side: BusSide = BusSide::Vehicle => read::words(&BusSide::WORDS),
             default "`\"vehicle\"`";
         /// Whether frames are published, received or both.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use zenoh::{Config, Session, Wait as _};
 
-/// What a client does in whose name.
+/// A client's settings of Zenoh, and the name that its certificate or user has.
 struct TestClient {
     name: &'static str,
     config: Config,

@@ -12,7 +12,7 @@ pub(crate) struct TestRouter {
 }
 
 impl TestRouter {
-    /// Starts a router with these settings of Zenoh's besides; `protocol`: `tcp` or `tls`.
+    /// Starts a router with these further settings of Zenoh; `protocol`: `tcp` or `tls`.
     pub(crate) fn start(protocol: &str, settings: &[(&str, &str)]) -> Self {
         let address = free_address();
         let mut config = Config::default();

@@ -49,7 +49,7 @@ scopes! {
     /// Round trips on a controller that machines can share.
     Shared = "round trips can have several machines at one controller: --bench vm --task round-trip, with --gateway \
               vm:native, vm:host, vm:own, vm:driver or vm:vf";
-    /// Round trips beside other machines.
+    /// Round trips while other machines send.
     Others = "machines other than the one that asks have this setting: --machines 2 to 8";
     /// Machines whose frames can have another order.
     Order = "several machines have an order, and a controller that shares itself orders by priority: --machines 2 \

@@ -1,13 +1,12 @@
 //! The tunnels on whose stated times a figure depends.
 
 use super::gateways::forward;
-use super::tunnels::{link, network, plain_port};
-use crate::common::{Kind, Random, set};
+use super::tunnels::{link, network, plain_port, with_gateway};
+use crate::common::{Kind, Random};
 
 use analysis::tunnel::{DelayOrigin, StatedDelay, TunnelFlow, TunnelPassage, TunnelSpec};
-use analysis::{LengthSearch, MessagePlace, Network, NetworkFound, NodeSpec, SendOrder};
+use analysis::{LengthSearch, MessagePlace, Network, NetworkFound};
 use frame::{Nanos, wire};
-use std::num::NonZeroU8;
 
 /// A network whose first tunnel has a stated time, and from whose last bus a tunnel without such a
 /// time leads on: own messages of that bus and, if `both`, forwarded ones.
@@ -21,16 +20,11 @@ fn two_tunnels(seed: u64, both: bool) -> Network {
     });
     let middle = network.buses.len() - 1;
     let forwarded: Vec<usize> = network.hops.iter().map(|hop| hop.to.message).collect();
-    let mut spec = set(
-        seed * 100 + 50,
-        Kind {
-            load: (5, 15),
-            ..Kind::PRIORITY
-        },
-    );
-    let order = SendOrder::Mailboxes(NonZeroU8::new(32).unwrap());
-    spec.nodes.push(NodeSpec::new("gateway", order));
-    network.buses.push(spec);
+    let kind = Kind {
+        load: (5, 15),
+        ..Kind::PRIORITY
+    };
+    network.buses.push(with_gateway(seed * 100 + 50, kind));
     let mut tunnel = TunnelSpec {
         name: String::new(),
         link: Some(link(&mut random)),

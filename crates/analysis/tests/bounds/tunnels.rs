@@ -63,6 +63,14 @@ fn port(random: &mut Random) -> TunnelPort {
     }
 }
 
+/// Returns a random bus with a node for the gateway.
+pub(super) fn with_gateway(seed: u64, kind: Kind) -> BusSpec {
+    let mut spec = set(seed, kind);
+    let order = SendOrder::Mailboxes(NonZeroU8::new(32).unwrap());
+    spec.nodes.push(NodeSpec::new("gateway", order));
+    spec
+}
+
 /// One or two buses, of which some messages come to a last one by a tunnel.
 pub(super) fn network(seed: u64) -> Network {
     let mut random = Random(seed);
@@ -77,9 +85,7 @@ pub(super) fn network(seed: u64) -> Network {
     let mut network = Network::default();
     for bus in 0..=buses {
         let load = if bus == buses { (5, 15) } else { kind.load };
-        let mut spec = set(seed * 100 + bus as u64, Kind { load, ..kind });
-        let order = SendOrder::Mailboxes(NonZeroU8::new(32).unwrap());
-        spec.nodes.push(NodeSpec::new("gateway", order));
+        let spec = with_gateway(seed * 100 + bus as u64, Kind { load, ..kind });
         network.buses.push(spec);
     }
     let mut tunnel = TunnelSpec {

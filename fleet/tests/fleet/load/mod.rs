@@ -1,4 +1,4 @@
-//! What a router costs: the figures of docs/fleet.md. Run with
+//! The cost of a router: the figures of docs/fleet.md. Run with
 //! `cargo test --release --test fleet load -- --ignored --nocapture --test-threads 1`.
 
 mod router;

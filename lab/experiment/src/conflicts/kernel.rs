@@ -1,4 +1,4 @@
-//! What the kernel and the drivers of controllers support: ways of sockets, priorities and tuning.
+//! Limits of the kernel and of the drivers of controllers: ways of sockets, priorities and tuning.
 
 use super::Conflicts;
 use crate::choices::{ExperimentTask, GatewayChoice, Priority, ReceiveChoice, TransmitChoice};
