@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 /// Number of frames of the log.
 const FRAMES: usize = 200;
 
-/// Returns the program `cangate`: `CANGATE` names it, or the main workspace has a debug build of it.
+/// Returns the program `cangate`: `CANGATE` names it, or the main workspace has a debug build.
 fn cangate() -> Option<PathBuf> {
     let named = std::env::var_os("CANGATE").map(PathBuf::from);
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/cangate");
