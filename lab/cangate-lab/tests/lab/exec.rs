@@ -62,7 +62,7 @@ fn files_come_with_their_libraries_and_under_the_name_that_they_are_given() {
     // This very program: linked dynamically, and big.
     let me = std::env::current_exe().unwrap();
     let arguments = format!(
-        "--fast --bench none --file {}=tests --file {}",
+        "--fast --cpus 2 --file {}=tests --file {}",
         me.display(),
         data.display()
     );

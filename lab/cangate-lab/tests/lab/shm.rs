@@ -45,7 +45,7 @@ fn a_machine_that_owns_the_controller_routes_for_another() {
     ];
     let mut commands = machines.map(|(role, of)| {
         let arguments = format!(
-            "--fast --cpus 1 {of} --timeout 300 --shm vm.shm --file {here}/tests/lab/shm.sh"
+            "--fast {of} --timeout 300 --shm vm.shm --file {here}/tests/lab/shm.sh"
         );
         let command = format!("bash /lab/shm.sh {role} {FRAMES} 2>&1");
         let mut command = exec(&arguments, &command);

@@ -85,7 +85,7 @@ fn exchange(gateway: &str, frames: u32, expected: [u32; 2]) -> [String; 2] {
     ];
     let mut commands = machines.map(|(socket, expected)| {
         let arguments = format!(
-            "--fast --cpus 1 --kernel 7.3 --bench none --timeout 300 --virtio {socket} \
+            "--fast --kernel 7.3 --bench none --timeout 300 --virtio {socket} \
              --file {here}/tests/lab/virtio.sh"
         );
         let mut command = exec(
@@ -166,7 +166,7 @@ fn remote_frames_reach_linux_and_come_back() {
     let _gateway = Running::start(folder.path());
     let here = env!("CARGO_MANIFEST_DIR");
     let arguments = format!(
-        "--fast --cpus 1 --kernel 7.3 --bench none --timeout 300 --virtio vm.sock \
+        "--fast --kernel 7.3 --bench none --timeout 300 --virtio vm.sock \
          --file {here}/tests/lab/virtio_remote.sh"
     );
     let mut command = exec(&arguments, "bash /lab/virtio_remote.sh 2>&1");
