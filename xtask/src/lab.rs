@@ -1,6 +1,6 @@
 //! Tests that need a real kernel with CAN, in guests of the lab.
 
-use crate::command::{on_path, show};
+use crate::command::{command, on_path, read_lines, show};
 use crate::libtest;
 use crate::parallel;
 use crate::report::TestTally;
@@ -8,6 +8,7 @@ use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
@@ -109,8 +110,31 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<TestTally> {
     if let Some(why) = missing() {
         return Ok(TestTally::skipped(format!("lab because {why}")));
     }
-    let mut setup = cangate_lab(workspace)?;
-    Ok(TestTally::check(show(setup.arg("setup"))?))
+    thread::scope(|scope| {
+        let early = scope.spawn(|| early_setup(workspace));
+        let lab = cangate_lab(workspace);
+        match early.join() {
+            Ok(early) => early?,
+            Err(panic) => resume_unwind(panic),
+        }
+        Ok(TestTally::check(show(lab?.arg("setup"))?))
+    })
+}
+
+/// Kernels for which tests of the steps that follow need modules.
+const EARLY_KERNELS: &str = "6.1,5.10,7.3";
+
+/// Fetches what guests need by the program for debugging, if the step `build` has made it: fetching
+/// mostly waits for other machines, and building does not. If it fails, the program for release
+/// tries again and reports why.
+fn early_setup(workspace: &Workspace) -> Result<()> {
+    let program = workspace.target.join("debug/cangate-lab");
+    if program.is_file() {
+        let mut setup = command(&program, &workspace.root);
+        setup.args(["setup", "--kernels", EARLY_KERNELS]);
+        read_lines(&mut setup, &workspace.log("early-setup"), |_| {})?;
+    }
+    Ok(())
 }
 
 /// Runs test programs in guests that have virtual CAN interfaces, as many at a time as this machine

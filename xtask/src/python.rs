@@ -7,8 +7,10 @@ use crate::venv;
 use crate::workspace::{Workspace, cargo};
 use anyhow::{Context, Result};
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 /// The maximum size of the wheel, bytes.
 const LARGEST_WHEEL: u64 = 2 << 20;
@@ -31,8 +33,13 @@ pub(crate) fn run(workspace: &Workspace) -> Result<TestTally> {
         target: workspace.target.join("python"),
         log: workspace.log("python"),
     };
-    let mut tally = step.lint()?;
-    if let Some(because) = step.prepare()? {
+    // pip mostly waits for other machines, and clippy for none.
+    let (lint, prepared) = thread::scope(|scope| {
+        let prepared = scope.spawn(|| step.prepare());
+        (step.lint(), prepared.join())
+    });
+    let mut tally = lint?;
+    if let Some(because) = prepared.unwrap_or_else(|panic| resume_unwind(panic))? {
         tally.add(TestTally::skipped(format!(
             "tests of the Python package because {because}"
         )));
