@@ -70,23 +70,10 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<TestTally> {
     Ok(tally)
 }
 
-/// Checks that each kind of port builds without the others, the gateway without any, and the
-/// program for small devices.
-pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<TestTally> {
-    let port = workspace
-        .packages
-        .iter()
-        .find(|package| package.name == PORT);
-    let features = &port
-        .with_context(|| format!("there is no {PORT}"))?
-        .features;
+/// Checks that the gateway builds without any kind of port, and the program for small devices; runs
+/// the tests of readers of databases that no default build has.
+pub(crate) fn ports(workspace: &Workspace) -> Result<TestTally> {
     let mut tally = TestTally::default();
-    for feature in features {
-        let mut check = workspace.cargo("check");
-        check.args(["-p", PORT, "--lib", "--no-default-features", "--features"]);
-        check.arg(feature);
-        tally.add(TestTally::check(show(&mut check)?));
-    }
     let mut check = workspace.cargo("check");
     check.args(["-p", "cangate-gateway", "--lib"]);
     tally.add(TestTally::check(show(&mut check)?));
@@ -103,17 +90,17 @@ pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<TestTally> {
     Ok(tally)
 }
 
-/// Checks that the gateway builds without any of its features, and with each of them alone, without
-/// warnings.
+/// Checks that each kind of port builds without the others, and that the gateway builds without any
+/// of its features, and with each of them alone, without warnings.
 pub(crate) fn features(workspace: &Workspace) -> Result<TestTally> {
-    let program = workspace
-        .packages
-        .iter()
-        .find(|package| package.name == PROGRAM);
-    let features = &program
-        .with_context(|| format!("there is no {PROGRAM}"))?
-        .features;
     let mut tally = TestTally::default();
+    for feature in features_of(workspace, PORT)? {
+        let mut check = workspace.cargo("check");
+        check.args(["-p", PORT, "--lib", "--no-default-features", "--features"]);
+        check.arg(feature);
+        tally.add(TestTally::check(show(&mut check)?));
+    }
+    let features = features_of(workspace, PROGRAM)?;
     for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
         let mut clippy = workspace.cargo("clippy");
         clippy.args(["-p", PROGRAM, "--no-default-features", "--features"]);
@@ -121,6 +108,15 @@ pub(crate) fn features(workspace: &Workspace) -> Result<TestTally> {
         tally.add(TestTally::check(show(&mut clippy)?));
     }
     Ok(tally)
+}
+
+/// Returns the features of a package.
+fn features_of<'a>(workspace: &'a Workspace, name: &str) -> Result<&'a [String]> {
+    let mut packages = workspace.packages.iter();
+    let package = packages.find(|package| package.name == name);
+    Ok(&package
+        .with_context(|| format!("there is no {name}"))?
+        .features)
 }
 
 /// Builds the API's documentation; warnings are errors.

@@ -232,7 +232,7 @@ pub(crate) fn run(
                 println!("{} test programs", built.binaries(workspace)?.len());
                 Ok(TestTally::passed())
             }
-            "ports" => checks::kinds_of_port(workspace),
+            "ports" => checks::ports(workspace),
             "lab" => lab::setup(workspace),
             "test" => {
                 let mut built = built.borrow_mut();
