@@ -1,5 +1,6 @@
 //! A folder with a gateway file in it, for runs from a test.
 
+use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -53,6 +54,25 @@ impl Place {
     pub(crate) fn pipe(&self, name: &str) {
         let made = Command::new("mkfifo").arg(self.path(name)).status();
         assert!(made.unwrap().success());
+    }
+
+    /// Returns a condition: the gateway is up, and this counter of its port `out` is not zero.
+    pub(crate) fn counts(&self, counter: &str) -> impl FnMut() -> bool + use<> {
+        let socket = self.path("control.sock");
+        let mut stats = self.command(&["stats", "gateway.toml", "--json"]);
+        let counter = format!("/tx/{counter}");
+        move || {
+            if !socket.exists() {
+                return false;
+            }
+            let output = stats.output().unwrap();
+            // It may have its socket before it answers.
+            let all: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            let ports = all["ports"].as_array().into_iter().flatten();
+            let out = ports.filter(|port| port["name"] == "out");
+            let number = |port: &Value| port.pointer(&counter).and_then(Value::as_u64);
+            out.filter_map(number).any(|number| number > 0)
+        }
     }
 
     /// Returns a command that runs the program here, with an empty standard input and captured

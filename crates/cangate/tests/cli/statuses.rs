@@ -1,6 +1,6 @@
 //! The exit status shows whether all frames arrived.
 
-use crate::place::{IN, Place, log};
+use crate::place::{IN, Place, log, until};
 use std::io::Read;
 use std::process::{Child, Output};
 use std::time::Duration;
@@ -12,9 +12,11 @@ fn run(place: &Place) -> Child {
     command.spawn().unwrap()
 }
 
-/// Reads its standard output after a while: the pipe is full long before.
-fn read_late(mut child: Child) -> (String, Output) {
+/// Reads its standard output a while after the pipe is full.
+fn read_late(place: &Place) -> (String, Output) {
+    let mut child = run(place);
     let mut stdout = child.stdout.take().unwrap();
+    until("the pipe is full", place.counts("stalled"));
     std::thread::sleep(Duration::from_millis(500));
     let mut text = String::new();
     let reader = std::thread::spawn(move || {
@@ -45,7 +47,7 @@ fn a_replay_into_a_slow_pipe_loses_nothing() {
                 .collect();
         }
         place.write("in.log", &input);
-        let (text, output) = read_late(run(&place));
+        let (text, output) = read_late(&place);
         says(
             &output,
             0,
@@ -66,7 +68,7 @@ fn a_replay_that_does_not_wait_reports_refused_frames() {
     let text = format!("{STDOUT}{IN}").replace("pace", "on_full = 'refuse'\npace");
     let place = Place::new(&text);
     place.write("in.log", &log(30_000));
-    let (text, output) = read_late(run(&place));
+    let (text, output) = read_late(&place);
     says(&output, 3, "refused by a full queue");
     says(&output, 3, "All sums add up.");
     let sent = text.lines().count();

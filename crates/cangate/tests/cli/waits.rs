@@ -1,7 +1,6 @@
 //! No wait outlives a signal: each command that waits is sent SIGTERM and ends.
 
 use crate::place::{IN, Place, TEST_TIMEOUT, log, signal, until};
-use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
@@ -48,25 +47,6 @@ fn up(place: &Place) -> impl FnMut() -> bool + use<> {
     move || socket.exists()
 }
 
-/// Returns a condition: the gateway is up, and this counter of its port `out` is not zero.
-fn counts(place: &Place, counter: &str) -> impl FnMut() -> bool + use<> {
-    let mut up = up(place);
-    let mut stats = place.command(&["stats", "gateway.toml", "--json"]);
-    let counter = format!("/tx/{counter}");
-    move || {
-        if !up() {
-            return false;
-        }
-        let output = stats.output().unwrap();
-        // It may have its socket before it answers.
-        let all: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        let ports = all["ports"].as_array().into_iter().flatten();
-        let out = ports.filter(|port| port["name"] == "out");
-        let number = |port: &Value| port.pointer(&counter).and_then(Value::as_u64);
-        out.filter_map(number).any(|number| number > 0)
-    }
-}
-
 const FROM_PIPE: &str = "[ports.in]\nkind = 'log'\nread = 'pipe'\n\
     [ports.out]\nkind = 'log'\nwrite = 'out.log'\n[[routes]]\nfrom = 'in'\nto = 'out'\n";
 
@@ -90,7 +70,7 @@ fn a_run_that_waits_for_the_partner_of_a_named_pipe() {
     place.gateway(&into);
     place.write("in.log", &log(10));
     let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
-    let holds = counts(&place, "held");
+    let holds = place.counts("held");
     assert_eq!(interrupted(&mut command, "no reader", holds), Ok(3));
 }
 
@@ -149,14 +129,14 @@ fn a_run_whose_output_no_program_reads() {
     let place = Place::new(&format!("[ports.out]\nkind = 'log'\nwrite = '-'\n{IN}"));
     place.write("in.log", &log(30_000));
     let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
-    let ended = interrupted(&mut command, "standard output", counts(&place, "stalled"));
+    let ended = interrupted(&mut command, "standard output", place.counts("stalled"));
     assert_eq!(ended, Ok(3), "what it held is lost");
 
     let (reader, mut full) = std::io::pipe().unwrap();
     full.write_all(&[b'x'; 65_536]).unwrap();
     let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
     command.stderr(full);
-    let ended = interrupted(&mut command, "standard error", counts(&place, "stalled"));
+    let ended = interrupted(&mut command, "standard error", place.counts("stalled"));
     assert_eq!(ended, Ok(3), "the run does not wait for its reader");
     drop(reader);
 }
