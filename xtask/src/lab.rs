@@ -7,7 +7,6 @@ use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::Command;
@@ -137,8 +136,14 @@ fn early_setup(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Runs test programs in guests that have virtual CAN interfaces, as many at a time as this machine
-/// has processors. Tests that also skip themselves there are skipped.
+/// Returns the number of guests that run at a time: one more than there are processors, because a
+/// guest that starts, waits or ends leaves its processor idle.
+fn guests_at_a_time() -> usize {
+    parallel::processors() + 1
+}
+
+/// Runs test programs in guests that have virtual CAN interfaces, several at a time. Tests that
+/// also skip themselves there are skipped.
 pub(crate) fn guests(
     workspace: &Workspace,
     programs: &BTreeMap<String, Vec<String>>,
@@ -165,7 +170,8 @@ pub(crate) fn guests(
     });
     // Built once, before several guests run at a time.
     cangate_lab(workspace)?;
-    for its in parallel::for_each(runs, |number, run| run.run(workspace, number))? {
+    let run = |number, run: GuestRun<'_>| run.run(workspace, number);
+    for its in parallel::with_workers(guests_at_a_time(), runs, run)? {
         tally.add(its);
     }
     Ok(tally)
@@ -239,10 +245,7 @@ pub(crate) fn reproduce(workspace: &Workspace, claims: ClaimSet) -> Result<TestT
     let out = workspace.target.join("xtask").join("reproduction");
     let mut reproduce = cangate_lab(workspace)?;
     reproduce.args(["reproduce", "--quick", "--out"]).arg(&out);
-    // One guest more than there are processors: a guest that starts or ends leaves its processor
-    // idle.
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    reproduce.arg("--jobs").arg((processors + 1).to_string());
+    reproduce.arg("--jobs").arg(guests_at_a_time().to_string());
     if claims == ClaimSet::Short {
         if out.exists() {
             std::fs::remove_dir_all(&out)?;

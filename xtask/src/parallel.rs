@@ -1,4 +1,4 @@
-//! Work on several things at a time, as many as there are processors.
+//! Work on several things at a time, as many as there are processors, or more.
 
 use anyhow::Result;
 use std::num::NonZero;
@@ -12,6 +12,20 @@ pub(crate) fn for_each<I: Send, R: Send>(
     items: impl Iterator<Item = I> + Send,
     work: impl Fn(usize, I) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
+    with_workers(processors(), items, work)
+}
+
+/// Returns the number of processors of this machine.
+pub(crate) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// As [`for_each`], with this number of workers.
+pub(crate) fn with_workers<I: Send, R: Send>(
+    workers: usize,
+    items: impl Iterator<Item = I> + Send,
+    work: impl Fn(usize, I) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
     let items = Mutex::new(items.enumerate());
     let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
     let some = || -> Result<Vec<R>> {
@@ -22,7 +36,6 @@ pub(crate) fn for_each<I: Send, R: Send>(
         Ok(results)
     };
     thread::scope(|scope| {
-        let workers = thread::available_parallelism().map_or(1, NonZero::get);
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
         let mut all = Vec::new();
         for worker in workers {
