@@ -132,15 +132,20 @@ fn an_age_without_a_bound_is_named() {
 }
 
 #[test]
-fn the_page_has_the_age() {
+fn the_page_has_the_age_or_why_there_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().to_str().unwrap();
-    let (status, _, err) = bound(&[], &["--report", report]);
-    assert_eq!(status, 0, "{err}");
-    let page = std::fs::read_to_string(folder.path().join("bound.html")).unwrap();
+    let page = |changes: &[(&str, &str)]| {
+        let (status, _, err) = bound(changes, &["--report", report]);
+        assert_eq!(status, 0, "{err}");
+        std::fs::read_to_string(folder.path().join("bound.html")).unwrap()
+    };
     assert!(
-        page.contains(
+        page(&[]).contains(
             "A value of 1A0 EngineData in 350 Display on bus body is at most 72720 µs old."
         )
     );
+    let changes = "on_change = true\nmin_distance = \"30ms\"";
+    let page = page(&[("every = \"50ms\"", changes)]);
+    assert!(page.contains("No age of 1A0 EngineData in 350 Display: the message has no cycle."));
 }

@@ -128,30 +128,48 @@ pub(super) fn render(all: &[DataAge]) -> String {
     }
     let _ = writeln!(text, "\nAges of values in made messages");
     let _ = writeln!(text, "{}", fitted(lines, &[0, 1, 2]));
-    for age in all {
-        if let Some(why) = &age.no_bound {
-            let words = format!("No age of {} in {}: {why}.", age.source, age.made);
-            let _ = writeln!(text, "{}", wrapped(&words));
-        }
+    for words in all.iter().filter_map(DataAge::missing) {
+        let _ = writeln!(text, "{}", wrapped(&words));
     }
     let legend = "age: the oldest value that a receiver uses, since its event: the period, the source until the \
                   gateway has it, the wait for the next frame that is made, and that frame.";
     let _ = writeln!(text, "{}", wrapped(legend));
-    let conditional = all.iter().flat_map(|age| &age.conditional_on);
-    if let Some(sentence) = sentence(conditional, "An age") {
+    if let Some(sentence) = conditions(all) {
         let _ = writeln!(text, "{}", wrapped(&sentence));
     }
     text
 }
 
-/// Describes the ages in sentences, for the page.
-pub(super) fn notes(all: &[DataAge]) -> Vec<String> {
-    let known = all.iter().filter_map(|age| {
-        let value = marked(micros(age.age_ns?), &age.conditional_on);
+/// Returns the sentence that explains the stars at ages, if there are any.
+fn conditions(all: &[DataAge]) -> Option<String> {
+    let conditional = all.iter().flat_map(|age| &age.conditional_on);
+    sentence(conditional, "An age")
+}
+
+impl DataAge {
+    /// Returns a sentence with the age, if there is one.
+    fn note(&self) -> Option<String> {
+        let value = marked(micros(self.age_ns?), &self.conditional_on);
         Some(format!(
             "A value of {} in {} on bus {} is at most {value} µs old.",
-            age.source, age.made, age.bus
+            self.source, self.made, self.bus
         ))
-    });
-    known.collect()
+    }
+
+    /// Returns a sentence with the reason why there is no age, if there is none.
+    fn missing(&self) -> Option<String> {
+        let why = self.no_bound.as_ref()?;
+        Some(format!(
+            "No age of {} in {}: {why}.",
+            self.source, self.made
+        ))
+    }
+}
+
+/// Describes the ages in sentences, for the page.
+pub(super) fn notes(all: &[DataAge]) -> Vec<String> {
+    let ages = all
+        .iter()
+        .filter_map(|age| age.note().or_else(|| age.missing()));
+    ages.chain(conditions(all)).collect()
 }
