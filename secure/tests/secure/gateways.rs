@@ -74,8 +74,8 @@ fn reader(port: &str) -> String {
     )
 }
 
-/// Sends garbage and first messages of handshakes to a port until `stop`, from 200 sockets. They are
-/// at another address of this machine, where they take no port of other tests.
+/// Sends garbage and first messages of handshakes to a port until `stop`, from 200 sockets. They
+/// are at another address of this machine, where they take no port of other tests.
 fn attack(port: u16, stop: &AtomicBool) -> usize {
     let sockets: Vec<UdpSocket> = (0..200)
         .map(|_| UdpSocket::bind("127.0.0.2:0").unwrap())

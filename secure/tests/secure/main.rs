@@ -9,5 +9,6 @@ mod handshakes;
 mod hostile;
 mod network;
 mod openssl;
+mod pipes;
 mod program;
 mod simulated;
