@@ -1,6 +1,7 @@
 //! Who may have a session, and how long it takes to have one again.
 
 use crate::simulated::{SimulatedNetwork, limits, peer};
+use cangate_secure::datagram::LinkLimits;
 use std::time::Duration;
 
 #[test]
@@ -19,6 +20,22 @@ fn a_wrong_key_and_an_unknown_identity_are_named() {
         assert!(network.has_noted(part), "{part}: {:#?}", network.notes);
     }
     network.check_sums();
+}
+
+#[test]
+fn addresses_that_are_not_allowed_are_denied() {
+    let allowing = |range: &str| {
+        let allow = Some(vec![range.parse().unwrap()]);
+        let bounds = LinkLimits { allow, ..limits() };
+        let mut network = SimulatedNetwork::new(vec![peer("v1", 1)], bounds, 1);
+        network.connect(peer("v1", 1), limits());
+        network.run(Duration::from_secs(1));
+        network.check_sums();
+        (network.joined(), network.listener.report().0)
+    };
+    assert_eq!(allowing("192.0.2.0/24").0, 1);
+    let (joined, counters) = allowing("198.51.100.0/24");
+    assert_eq!((joined, counters.denied), (0, counters.datagrams));
 }
 
 #[test]

@@ -100,10 +100,11 @@ fn open_messages_do_not_end_a_session() {
     let place = network.connect(peer("v1", 1), limits());
     network.join(1);
     let from = network.connectors[place].0;
-    for content in [20, 21, 22] {
-        for epoch in [0, 1] {
-            for body in [&[2, 40][..], &[1, 0], &[1], &[0; 30]] {
-                let mut record = vec![content, 0xFE, 0xFD, 0, epoch, 0, 0, 0, 0, 9, 9, 0];
+    // More than the library's queue of 30 has room for.
+    for number in 0..40 {
+        for (content, epoch) in [(20, 0), (20, 1), (21, 0), (21, 1), (22, 0), (22, 1)] {
+            for body in [&[2, 40][..], &[1, 0], &[1], &[0; 30], &[16, 0, 0, 1, 0, 2]] {
+                let mut record = vec![content, 0xFE, 0xFD, 0, epoch, 0, 0, 0, 0, 9, number, 0];
                 record.push(body.len() as u8);
                 record.extend_from_slice(body);
                 network.inject(from, None, record.clone());
