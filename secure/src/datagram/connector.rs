@@ -344,7 +344,7 @@ impl DatagramConnector {
 
     /// Ends the session.
     pub fn close(&mut self, now: Instant, sink: &mut dyn DatagramSink) {
-        self.leave("is told that this program ends", now, sink);
+        self.leave("is informed that this program ends", now, sink);
     }
 
     /// Returns the counters: of the network, of handshakes, and of the gateway.

@@ -182,7 +182,7 @@ impl CookieJar {
         data.extend_from_slice(&from.port().to_be_bytes());
         data.extend_from_slice(random);
         let hmac = rust_crypto::default_provider().hmac_provider;
-        // SHA-256 of a key of this length does not fail. An unknown cookie lets nobody in.
+        // SHA-256 of a key of this length does not fail. An unknown cookie lets no address in.
         hmac.hmac_sha256(&self.secret, &data).unwrap_or_else(|_| {
             let mut other = self.secret;
             other.reverse();

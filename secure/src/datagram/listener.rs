@@ -283,7 +283,7 @@ impl DatagramListener {
     /// Ends all sessions.
     pub fn close(&mut self, now: Instant, sink: &mut dyn DatagramSink) {
         for place in 0..self.peers.len() {
-            self.leave(place, "is told that this program ends", now, sink);
+            self.leave(place, "is informed that this program ends", now, sink);
         }
     }
 

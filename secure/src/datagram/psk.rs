@@ -49,7 +49,7 @@ pub enum NamedIdentity {
 
 /// All identities of a listener, or the one of a side that connects.
 ///
-/// The library asks for a key while it takes a datagram, and does not tell for which session. So
+/// The library asks for a key while it takes a datagram, and does not name the session. So
 /// the answer is noted here: [`PskRing::take_named`] after each datagram, on the same thread.
 #[derive(Debug)]
 pub struct PskRing {

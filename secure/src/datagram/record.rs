@@ -36,7 +36,7 @@ pub enum DatagramKind {
     Data(u64),
 }
 
-/// Returns what a datagram may be; `None` if it is no DTLS 1.2, or has what no peer sends.
+/// Returns what a datagram may be; `None` if it is not DTLS 1.2, or has what no peer sends.
 #[must_use]
 pub fn classify(datagram: &[u8]) -> Option<DatagramKind> {
     let mut rest = datagram;
@@ -59,7 +59,7 @@ pub fn classify(datagram: &[u8]) -> Option<DatagramKind> {
         let len = usize::from(u16::from_be_bytes([header[11], header[12]]));
         let body = rest.get(HEADER..HEADER + len)?;
         match (epoch, content) {
-            // Nobody may send data before the keys are in use.
+            // Peers send data only when the keys are in use.
             (0, RecordContent::Application) | (1, RecordContent::ChangeCipherSpec) => return None,
             (0 | 1, _) => {}
             // There is one change of keys, so no further epoch.

@@ -225,7 +225,7 @@ impl DtlsSession {
         Ok(self.poll(now, buffer, give))
     }
 
-    /// Tells the peer that the session ends.
+    /// Ends the session, and informs the peer.
     pub fn close(
         &mut self,
         now: Instant,
