@@ -2,12 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+mod alone;
 mod arm64;
 mod bpf;
 mod checks;
 mod command;
 mod figures;
-mod fleet;
 mod fuzz;
 mod keys;
 mod lab;

@@ -8,7 +8,7 @@ use crate::libtest;
 use crate::report::{StepReport, TestTally};
 use crate::workspace::{TestBinary, Workspace};
 use crate::{
-    arm64, bpf, checks, figures, fleet, fuzz, lab, package, promises, python, setup, structure,
+    alone, arm64, bpf, checks, figures, fuzz, lab, package, promises, python, setup, structure,
     without_os,
 };
 use anyhow::{Result, bail};
@@ -274,7 +274,7 @@ pub(crate) fn run(
                 Ok(tally)
             }
             "python" => python::run(workspace),
-            "fleet" => fleet::run(workspace),
+            "fleet" | "secure" => alone::run(workspace, step.name),
             "fuzz" => fuzz::run(workspace, &fuzz::FuzzOptions::smoke()),
             "bpf" => bpf::run(workspace, false),
             "promises" => promises::check(workspace, built.borrow_mut().binaries(workspace)?),
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(words.len(), 2, "{words:?}");
         assert!(words[0].contains("3 tests in guests, 2 heavy tests"));
         assert!(words[0].contains("guests, reproduce"), "{words:?}");
-        assert!(words[1].contains("the steps long, features, claims, fleet; about "));
+        assert!(words[1].contains("the steps long, features, claims, fleet, secure; about "));
     }
 
     #[test]
@@ -367,7 +367,9 @@ mod tests {
         };
         let words = left.words(&whole);
         assert_eq!(words.len(), 1, "{words:?}");
-        assert!(words[0].contains("7 tests in the steps long, features, claims, fleet; about "));
+        assert!(
+            words[0].contains("7 tests in the steps long, features, claims, fleet, secure; about ")
+        );
         let longest = with_long(options(true, &[], &[]));
         assert!(longest.check().is_ok());
         assert!(STEPS.iter().all(|step| longest.wants(step)));

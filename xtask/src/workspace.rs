@@ -20,8 +20,8 @@ pub(crate) struct Workspace {
     pub(crate) packages: Vec<Package>,
     /// The Python package, which is a workspace of its own.
     pub(crate) python: Vec<Package>,
-    /// The program for fleets, which is a workspace of its own, too.
-    pub(crate) fleet: Vec<Package>,
+    /// The programs that are workspaces of their own, too: [`ALONE`].
+    pub(crate) alone: Vec<Package>,
 }
 
 /// A package of the workspace.
@@ -68,7 +68,7 @@ impl Workspace {
         Ok(Self {
             packages: packages(&metadata)?,
             python: packages(&self::metadata(&root.join("python"))?)?,
-            fleet: packages(&self::metadata(&root.join("fleet"))?)?,
+            alone: alone(&root)?,
             root,
             target,
             logs,
@@ -77,7 +77,7 @@ impl Workspace {
 
     /// Returns the packages, those of the other workspaces included.
     pub(crate) fn all_packages(&self) -> impl Iterator<Item = &Package> {
-        self.packages.iter().chain(&self.python).chain(&self.fleet)
+        self.packages.iter().chain(&self.python).chain(&self.alone)
     }
 
     /// Returns a cargo command, in the root, with a lock file that must be up to date.
@@ -208,6 +208,18 @@ pub(crate) fn set_level(cargo: &mut Command, package: &str, level: &str) {
         "--config",
         &format!("profile.release.package.{package}.opt-level={level}"),
     ]);
+}
+
+/// The folders of programs that are workspaces of their own, with the same checks and tests.
+const ALONE: [&str; 2] = ["fleet", "secure"];
+
+/// Returns the packages of these workspaces.
+fn alone(root: &Path) -> Result<Vec<Package>> {
+    let mut all = Vec::new();
+    for folder in ALONE {
+        all.extend(packages(&metadata(&root.join(folder))?)?);
+    }
+    Ok(all)
 }
 
 /// Returns the output of `cargo metadata` for the workspace in `folder`, without that of its

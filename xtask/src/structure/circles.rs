@@ -34,7 +34,7 @@ const KNOWN: [(&str, &str); 15] = [
 ];
 
 /// The folders with crates.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "crates",
     "lab",
     "baremetal",
@@ -42,6 +42,7 @@ const FOLDERS: [&str; 8] = [
     "fuzz",
     "python",
     "fleet",
+    "secure",
     "xtask",
 ];
 

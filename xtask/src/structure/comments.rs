@@ -10,7 +10,7 @@ use std::fs;
 const MAX_COLUMNS: usize = 100;
 
 /// Folders with sources.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "crates",
     "lab",
     "baremetal",
@@ -18,6 +18,7 @@ const FOLDERS: [&str; 8] = [
     "fuzz",
     "python",
     "fleet",
+    "secure",
     "xtask",
 ];
 

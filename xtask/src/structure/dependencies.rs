@@ -16,7 +16,7 @@ const TOPS: [&str; 2] = ["cangate", "cangate-lab"];
 const FOLDERS: [&str; 2] = ["crates", "lab"];
 
 /// The crates outside of [`FOLDERS`]: a program of its own, and a workspace of its own.
-const ALONE: [&str; 3] = ["baremetal", "fleet", "python"];
+const ALONE: [&str; 4] = ["baremetal", "fleet", "python", "secure"];
 
 /// Crate → crates that it depends on, by the names of their folders.
 type Dependencies = BTreeMap<String, BTreeSet<String>>;

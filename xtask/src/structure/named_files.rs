@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 /// Folders with sources, which are also the first parts of the paths that are looked for.
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
     "crates",
     "lab",
     "kmod",
@@ -18,6 +18,7 @@ const FOLDERS: [&str; 12] = [
     "fuzz",
     "python",
     "fleet",
+    "secure",
     "xtask",
     "examples",
     "packaging",

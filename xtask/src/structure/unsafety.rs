@@ -24,7 +24,7 @@ const FORBIDDEN: &str = "#![forbid(unsafe_code)]";
 pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
     let mut problems = Vec::new();
     let mut looked_at = 0;
-    for package in workspace.packages.iter().chain(&workspace.fleet) {
+    for package in workspace.packages.iter().chain(&workspace.alone) {
         let sources = package.folder.join("src");
         let may = ALLOWED.iter().any(|place| {
             let place = workspace.root.join(place);

@@ -60,7 +60,7 @@ const fn stage(
 }
 
 /// The steps in their order. docs/contributing.md has the same table, and a test compares them.
-pub(super) const STEPS: [SuiteStep; 26] = [
+pub(super) const STEPS: [SuiteStep; 27] = [
     quick("setup", 25, "installs missing tools, or shows how"),
     quick("format", 3, "checks the formatting"),
     quick("structure", 1, "as `cargo xtask structure`"),
@@ -154,6 +154,11 @@ pub(super) const STEPS: [SuiteStep; 26] = [
         "fleet",
         220,
         "lints the program for fleets and runs its tests, with Zenoh's crates",
+    ),
+    long(
+        "secure",
+        200,
+        "lints the program for networks that are not trusted and runs its tests, with the crates of DTLS and TLS",
     ),
     all("fuzz", 57, "fuzzes each target for a few seconds"),
     all("bpf", 1, "as `cargo xtask bpf`"),

@@ -43,6 +43,7 @@ const LONG: &str = "it takes too long for a test; the step `reproduce` of `cargo
 const TYPED: &str = "tests/lab/service.rs and tests/lab/container.rs type the whole page";
 const ON_CAN: &str = "it needs CAN interfaces, or a gateway that runs; tests/lab/tools.rs types such commands in a guest";
 const FLEET: &str = "it needs cangate-fleet, which no other step builds; fleet/tests/fleet/gateways.rs joins such gateways";
+const SECURE: &str = "it needs cangate-secure, which no other step builds; secure/tests/secure/gateways.rs joins such gateways";
 const RELEASE: &str = "it builds for release, which other steps of `cargo xtask test` do";
 
 /// The way in which each example is tested, by the beginning of its command. The longest matching
@@ -81,6 +82,8 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangate run gateway.toml", WithGateway),
     ("cangate run far.toml", Not(FLEET)),
     ("cangate run near.toml", Not(FLEET)),
+    ("cangate run here.toml", Not(SECURE)),
+    ("cangate run there.toml", Not(SECURE)),
     ("cangate check", Here),
     (
         "cangate stats | routes | reload",

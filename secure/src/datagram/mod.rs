@@ -1,0 +1,141 @@
+//! Datagrams of gateways over DTLS, without sockets and without a clock.
+//!
+//! | module | responsibility |
+//! |---|---|
+//! | [`record`] | what a datagram may be, by its headers; numbers that were accepted |
+//! | [`psk`] | pre-shared keys and identities |
+//! | `cookie` | addresses that are not forged, without keeping anything |
+//! | [`session`] | one session or handshake |
+//! | [`listener`] | the side that listens: many peers |
+//! | [`connector`] | the side that connects: one peer, again and again |
+
+pub mod connector;
+mod cookie;
+pub mod listener;
+pub mod psk;
+pub mod record;
+pub mod session;
+
+use ipnet::IpNet;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// The time for which the session before a renewed one is still read: what the other side had sent
+/// with its keys.
+const OVERLAP: Duration = Duration::from_secs(2);
+
+/// The bounds of a link.
+#[derive(Clone, Debug)]
+pub struct LinkLimits {
+    /// The longest datagram of a gateway, bytes.
+    pub longest: usize,
+    /// A session ends when nothing authentic has come for this time. A quarter of it after the
+    /// last datagram, a sign of life is sent.
+    pub timeout: Duration,
+    /// The longest time that a handshake may take.
+    pub handshake_timeout: Duration,
+    /// The greatest number of handshakes at the same time.
+    pub handshakes: usize,
+    /// The addresses that may use the link; none: all.
+    pub allow: Option<Vec<IpNet>>,
+}
+
+impl LinkLimits {
+    /// Returns whether an address may use the link.
+    #[must_use]
+    pub fn allows(&self, address: IpAddr) -> bool {
+        is_allowed(self.allow.as_deref(), address)
+    }
+
+    /// Returns the longest time between two datagrams to a peer.
+    #[must_use]
+    fn sign(&self) -> Duration {
+        self.timeout / 4
+    }
+}
+
+/// Returns whether a list has an address; without a list, all may pass.
+#[must_use]
+pub fn is_allowed(allow: Option<&[IpNet]>, address: IpAddr) -> bool {
+    // A socket for both families shows addresses of IPv4 as such of IPv6.
+    let address = address.to_canonical();
+    allow.is_none_or(|list| list.iter().any(|range| range.contains(&address)))
+}
+
+/// Where the datagrams of a link go.
+pub trait DatagramSink {
+    /// Sends a datagram to the network; `to` is `None` for a side that connects. Returns whether
+    /// it was taken.
+    fn to_network(&mut self, to: Option<SocketAddr>, datagram: &[u8]) -> bool;
+
+    /// Sends a datagram to the gateway of the peer with this place. Returns whether it was taken.
+    fn to_gateway(&mut self, peer: usize, datagram: &[u8]) -> bool;
+
+    /// Takes a message for the person who runs the program.
+    fn note(&mut self, text: String, now: Instant);
+}
+
+/// A session, with the one before it while both may be in use.
+#[derive(Debug)]
+struct SessionPair {
+    current: session::DtlsSession,
+    previous: Option<(session::DtlsSession, Instant)>,
+}
+
+/// What became of a datagram with data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum DataFate {
+    /// It was authentic and new; the number of messages in it.
+    Authentic(u64),
+    Replayed,
+    Forged,
+    /// The session has ended with an error.
+    Broken,
+}
+
+impl SessionPair {
+    fn new(current: session::DtlsSession) -> Self {
+        Self {
+            current,
+            previous: None,
+        }
+    }
+
+    /// Puts a new session in the place of the current one.
+    fn renew(&mut self, session: session::DtlsSession, now: Instant) {
+        let old = std::mem::replace(&mut self.current, session);
+        self.previous = Some((old, now + OVERLAP));
+    }
+
+    /// Takes a datagram with data. Its number is that of its first record.
+    fn take_data(
+        &mut self,
+        datagram: &[u8],
+        number: u64,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        give: &mut dyn FnMut(session::SessionOutput<'_>),
+    ) -> DataFate {
+        let previous = self.previous.as_mut().map(|(session, _)| session);
+        for session in std::iter::once(&mut self.current).chain(previous) {
+            match session.receive(datagram, now, buffer, give) {
+                Ok(progress) if progress.messages > 0 => {
+                    session.window.accept(number);
+                    return DataFate::Authentic(progress.messages);
+                }
+                Ok(_) => {}
+                Err(_) => return DataFate::Broken,
+            }
+        }
+        if self.current.window.is_repeated(number) {
+            DataFate::Replayed
+        } else {
+            DataFate::Forged
+        }
+    }
+
+    /// Forgets the session before when its time is over.
+    fn pass_time(&mut self, now: Instant) {
+        self.previous.take_if(|(_, until)| *until <= now);
+    }
+}
