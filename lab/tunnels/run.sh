@@ -3,7 +3,9 @@
 #
 #   CANGATE  the program cangate, with cangate-lab beside it
 #   TUNNEL   ieee1722, ieee1722-delay, ieee1722-ethernet, cannelloni-udp, cannelloni-tcp, socketcand, slcan, multicast:
-#            all that have files TUNNEL-a.toml and TUNNEL-b.toml here; or peer-udp, peer-tcp: PROGRAM is cannelloni itself
+#            all that have files TUNNEL-a.toml and TUNNEL-b.toml here; or peer-udp, peer-tcp: PROGRAM is cannelloni itself;
+#            or floor.c, the smallest tunnel (needs gcc): floor-wait, floor-poll (UDP), floor-ethernet (waits), floor-ring
+#            (Ethernet)
 #   NETWORK  quiet, jitter (4 ± 3 ms), loss (5 %), burst (300 frames without a gap), rate:R (4000 short
 #            frames, after each 1/R s; gateways with a slow processor)
 #
@@ -29,6 +31,12 @@ for file in "$here"/*-[ab].toml; do
 	files="$files\"${file##*/}\" = \"$file\", "
 done
 [ -z "$program" ] || files="$files\"cannelloni\" = \"$(realpath "$program")\", "
+case $tunnel in
+floor-*)
+	gcc -O2 -static -Wall -Wextra -Werror -o "$folder/floor" "$here/floor.c"
+	files="$files\"floor\" = \"$folder/floor\", "
+	;;
+esac
 sed "s|ieee1722-\([ab]\).toml; wait|$tunnel-\1.toml; wait|; s|^files = .*|files = { ${files%, } }|" \
 	"$here/plan.toml" >"$plan"
 case $network in
@@ -47,9 +55,14 @@ esac
 case $tunnel in
 peer-udp) a="cannelloni -I left -R 198.18.1.3 -t 1" b="cannelloni -I right -R 198.18.1.2 -t 1" ;;
 peer-tcp) a="cannelloni -I left -C c -R 198.18.1.3" b="cannelloni -I right -C s -R 198.18.1.2" ;;
+floor-wait | floor-poll)
+	a="floor ${tunnel#floor-} can:left udp:198.18.1.3" b="floor ${tunnel#floor-} udp:198.18.1.2 can:right"
+	;;
+floor-ethernet) a="floor wait can:left eth:lan" b="floor wait eth:lan can:right" ;;
+floor-ring) a="floor ring can:left eth:lan" b="floor ring eth:lan can:right" ;;
 esac
 case $tunnel in
-peer-*)
+peer-* | floor-*)
 	awk -v a="$a" -v b="$b" '
 		/^\[machines\.a\]/ { tunnel = a } /^\[machines\.b\]/ { tunnel = b }
 		/^command = .*cangate run/ { print "command = \"timeout -s INT 6 sh -c \u0027" tunnel "\u0027; true\""; next }
