@@ -144,8 +144,7 @@ fn is_there() -> bool {
 /// two.
 fn exec(arguments: &str, command: &str) -> Command {
     let mut all = Command::new(crate::program());
-    all.args(["lab", "exec"])
-        .args(arguments.split_whitespace());
+    all.args(["lab", "exec"]).args(arguments.split_whitespace());
     if arguments.contains("--fast") && !arguments.contains("--cpus") {
         all.args(["--cpus", "1"]);
     }

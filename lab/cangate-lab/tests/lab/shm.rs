@@ -44,9 +44,8 @@ fn a_machine_that_owns_the_controller_routes_for_another() {
         ("other", "--kernel 7.3 --bench none"),
     ];
     let mut commands = machines.map(|(role, of)| {
-        let arguments = format!(
-            "--fast {of} --timeout 300 --shm vm.shm --file {here}/tests/lab/shm.sh"
-        );
+        let arguments =
+            format!("--fast {of} --timeout 300 --shm vm.shm --file {here}/tests/lab/shm.sh");
         let command = format!("bash /lab/shm.sh {role} {FRAMES} 2>&1");
         let mut command = exec(&arguments, &command);
         command.current_dir(folder.path());
