@@ -23,7 +23,7 @@ for tool in gcc make flex bison bc; do
 done
 [ -f $source ] || fail "there is no $source: apt-get install linux-source-6.1"
 qemu=$lab/qemu-11.1
-busybox=$lab/guest-2/bin/busybox
+busybox=$lab/guest-3/bin/busybox
 for file in "$qemu/usr/bin/qemu-system-x86_64" "$busybox"; do
     [ -f "$file" ] || fail "there is no $file: cangate lab setup"
 done

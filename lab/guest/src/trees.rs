@@ -35,6 +35,13 @@ const MODULES: &[&str] = &[
     "dummy",
     "bridge",
     "af_packet_diag",
+    // Networks that are not trusted; MACsec's cipher has modules of its own.
+    "wireguard",
+    "macsec",
+    "gcm",
+    "ghash-generic",
+    "ctr",
+    "seqiv",
     // tc and BPF on interfaces.
     "cls_bpf",
     "act_bpf",
@@ -66,10 +73,10 @@ const MODULES: &[&str] = &[
 /// The names of the stages. If a recipe changes, its name must change too.
 const QEMU: &str = "qemu-11.1";
 pub(crate) const QEMU_ARM: &str = "qemu-arm-11.1";
-const GUEST: &str = "guest-2";
+const GUEST: &str = "guest-3";
 
 fn kernel_name(kernel: Kernel) -> String {
-    format!("kernel-{kernel}-6")
+    format!("kernel-{kernel}-7")
 }
 
 /// Returns the stage with the unpacked kernel of that tree.
@@ -233,6 +240,7 @@ pub(crate) fn guest(
         "rt-tests",
         "tcpdump",
         "util-linux",
+        "wireguard-tools",
     ];
     let recipe = TreeRecipe {
         name: GUEST,

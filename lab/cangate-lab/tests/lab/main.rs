@@ -49,6 +49,7 @@ mod stays;
 mod steps;
 mod tools;
 mod tunnels;
+mod untrusted;
 mod uring;
 mod virtio;
 mod worst_case;

@@ -33,6 +33,15 @@ passes() {
     cansend vcan0 $1
     wait $dump
     sed 's/^([0-9.]*) //' out
+    [ -s out ] || missing
+}
+# What may explain that no frame came.
+missing() {
+    echo "no frame came"
+    in_debian cangate stats /etc/cangate/body.toml 2>&1
+    in_debian journalctl -q -o short-monotonic -u cangate@body | tail -20
+    ip -statistics link show vcan0
+    cat /proc/net/can/rcvlist_all /proc/net/can/rcvlist_sff /proc/uptime
 }
 echo "== install"
 in_debian dpkg -i /root/cangate.deb 2>&1 | tail -4

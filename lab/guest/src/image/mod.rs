@@ -39,6 +39,7 @@ pub(crate) const PROGRAMS: &[&str] = &[
     "tc",
     "tcpdump",
     "unshare",
+    "wg",
     // can-utils
     "asc2log",
     "bcmserver",
