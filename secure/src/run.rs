@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
-/// What the files of keys and certificates have, in the order of the links.
+/// The contents of the files of keys and certificates, in the order of the links.
 #[derive(Debug)]
 pub struct LinkSecrets {
     udp: Vec<Vec<PskPeer>>,

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// What a socket is waited for, or is ready for.
+/// The events that a socket is waited for, or is ready for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Readiness {
     /// It has something to read, an end or an error.

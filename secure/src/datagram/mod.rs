@@ -82,7 +82,7 @@ struct SessionPair {
     previous: Option<(session::DtlsSession, Instant)>,
 }
 
-/// What became of a datagram with data.
+/// The fate of a datagram with data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum DataFate {
     /// It was authentic and new; the number of messages in it.

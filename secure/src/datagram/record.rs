@@ -23,7 +23,7 @@ enum RecordContent {
     Application,
 }
 
-/// What a datagram of the network may be, by its headers.
+/// The kind of a datagram from the network, by its headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DatagramKind {
     /// A message of a client that begins a handshake: a ClientHello.

@@ -37,7 +37,7 @@ pub enum SessionOutput<'a> {
     Plain(&'a [u8]),
 }
 
-/// What a call did to a session.
+/// The result of a call for a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SessionProgress {
     /// Datagrams for the gateway, empty ones included.

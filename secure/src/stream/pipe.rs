@@ -29,7 +29,7 @@ impl EndWriting for std::net::TcpStream {
     }
 }
 
-/// What became of a connection.
+/// The fate of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PipeEnd {
     /// Both sides have ended it, and all bytes are written.

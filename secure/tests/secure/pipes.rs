@@ -131,7 +131,7 @@ fn read_all(stream: &mut MemoryStream, into: &mut Vec<u8>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..Default::default() })]
 
-    /// What comes out is the beginning of what went in; all of it, if the connection has ended, and
+    /// The output is the beginning of the input; all of it, if the connection has ended, and
     /// only then. The pipes hold a bounded number of bytes.
     #[test]
     fn bytes_pass_whole_or_the_connection_breaks(

@@ -37,7 +37,7 @@ pub(crate) fn address(number: u16) -> SocketAddr {
     (Ipv4Addr::new(192, 0, 2, 1), 1000 + number).into()
 }
 
-/// What the network does, each in percent of the datagrams.
+/// The faults of the network, each in percent of the datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NetworkFaults {
     pub(crate) lost: u64,
@@ -75,7 +75,7 @@ impl SeededNumbers {
     }
 }
 
-/// What a side has given away in one call.
+/// The output of a side in one call.
 #[derive(Default)]
 pub(crate) struct Given {
     pub(crate) network: Vec<(Option<SocketAddr>, Vec<u8>)>,
@@ -106,9 +106,9 @@ pub(crate) struct SimulatedNetwork {
     pub(crate) connectors: Vec<(SocketAddr, DatagramConnector)>,
     pub(crate) faults: NetworkFaults,
     pub(crate) notes: Vec<String>,
-    /// What came out at the listener's gateways, with their places.
+    /// The datagrams that came out at the listener's gateways, with their places.
     pub(crate) at_listener: Vec<(usize, Vec<u8>)>,
-    /// What came out at the gateway of each side that connects.
+    /// The datagrams that came out at the gateway of each side that connects.
     pub(crate) at_connectors: Vec<Vec<Vec<u8>>>,
     /// All datagrams that were on the network.
     pub(crate) seen: Vec<(SocketAddr, Option<SocketAddr>, Vec<u8>)>,

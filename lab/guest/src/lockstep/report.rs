@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A machine's report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineReport {
-    /// What its cards did, for each link of the plan.
+    /// The actions of its cards, for each link of the plan.
     pub links: Vec<LinkCounts>,
     /// Whether the run has ended it: it is in the background, or did not end within the limit.
     pub is_ended: bool,

@@ -43,7 +43,7 @@ pub(super) const TRANSIT: TransitRules = TransitRules {
     span: 100 * MS,
 };
 
-/// What is particular about a tunnel.
+/// The particulars of a tunnel.
 pub(super) struct TunnelParts {
     pub(super) scale: TimeScale,
     pub(super) near: ReadClock,
