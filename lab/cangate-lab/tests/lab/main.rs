@@ -73,8 +73,8 @@ use std::num::NonZero;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Number of guests that run at a time: one more than the host has processors, because a guest that
-/// starts, waits or ends leaves its processor idle. More would only slow one another down.
+/// Number of guests that run at a time: as many as the host has processors. More would only slow
+/// one another down.
 static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// The right to run a guest, until it is dropped.
@@ -84,9 +84,9 @@ struct Right {
 }
 
 impl Right {
-    /// Waits until the guest, which uses this many processors of the host, may run.
+    /// Waits until this many processors of the host are free for the guest.
     fn wait(processors: usize) -> Self {
-        let all = 1 + std::thread::available_parallelism().map_or(1, NonZero::get);
+        let all = std::thread::available_parallelism().map_or(1, NonZero::get);
         let (running, fewer) = &RUNNING;
         let running = running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = fewer

@@ -61,8 +61,9 @@ fn the_package_is_a_service_of_systemd() {
     let page = folder.path().join("page.sh");
     std::fs::write(&page, typed("first-ten-minutes.md").concat()).unwrap();
     let here = env!("CARGO_MANIFEST_DIR");
+    // Two processors: a gateway with real-time priority and systemd's own processes run together.
     let arguments = format!(
-        "--fast --bench vcan --kernel 6.1 --memory 1024 --timeout 600 --file {} --file {}=cangate.deb --file {} \
+        "--fast --cpus 2 --bench vcan --kernel 6.1 --memory 1024 --timeout 600 --file {} --file {}=cangate.deb --file {} \
          --file {here}/tests/lab/debian.sh",
         archive.display(),
         package.display(),
