@@ -2,30 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Defines counters: each once, with its meaning, which docs/fleet.md has, too.
-macro_rules! counters {
-    ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])+ $field:ident,)+ }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
-        pub struct $name {
-            $($(#[doc = $doc])+ pub $field: u64,)+
-        }
-
-        impl $name {
-            /// The counters with their meanings.
-            pub const ABOUT: &'static [(&'static str, &'static str)] =
-                &[$((stringify!($field), concat!($($doc),+)),)+];
-
-            /// Returns the counters with their names.
-            #[must_use]
-            pub fn list(&self) -> Vec<(&'static str, u64)> {
-                vec![$((stringify!($field), self.$field),)+]
-            }
-        }
-    };
-}
-
-counters! {
+console::counters! {
     /// From the gateway to Zenoh.
     PublishCounters {
         /// Datagrams of the gateway that were read.
@@ -55,7 +32,7 @@ counters! {
     }
 }
 
-counters! {
+console::counters! {
     /// From Zenoh to the gateway.
     DeliverCounters {
         /// Samples and statements that arrived.

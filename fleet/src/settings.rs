@@ -2,8 +2,8 @@
 
 use crate::class::ClassRules;
 use crate::key::{BusKey, BusSide};
-use crate::values::{address, chunk, endpoint_shape, endpoints, ids, ids_shape, stream};
-use config::read::{self, ReadKey, by};
+use crate::values::{chunk, endpoint_shape, endpoints, ids, ids_shape, stream};
+use config::read::{self, ReadKey, address, by};
 use config::{Diagnostics, SourceText, TomlDocument, TomlTable, ValueShape};
 use net::IdRange;
 use net::ieee1722::{DEFAULT_STREAM, MessageVersion};

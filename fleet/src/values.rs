@@ -4,7 +4,6 @@ use crate::key::{LONGEST_NAME, is_name};
 use config::read::{ReadKey, by};
 use config::{Diagnostics, TomlValue, ValueShape};
 use net::IdRange;
-use std::net::SocketAddr;
 
 /// A name that is one chunk of a key.
 pub(crate) fn chunk<'t>() -> impl ReadKey<'t, Value = String> {
@@ -19,24 +18,6 @@ pub(crate) fn chunk<'t>() -> impl ReadKey<'t, Value = String> {
             let hint = format!("use letters, digits, `.`, `_` and `-`, at most {LONGEST_NAME}");
             value.wrong(message, hint, found);
             None
-        },
-    )
-}
-
-/// An address with a port.
-pub(crate) fn address<'t>() -> impl ReadKey<'t, Value = SocketAddr> {
-    by(
-        || ValueShape::Text,
-        |value: &TomlValue<'t>, found: &mut Diagnostics| {
-            let text = value.string(found)?.value;
-            match text.parse::<SocketAddr>() {
-                Ok(address) if address.port() > 0 => Some(address),
-                _ => {
-                    let message = format!("`{text}` is not an address with a port");
-                    value.wrong(message, "write \"127.0.0.1:17321\"", found);
-                    None
-                }
-            }
         },
     )
 }

@@ -2,30 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Defines counters: each once, with its meaning, which docs/secure.md has, too.
-macro_rules! counters {
-    ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])+ $field:ident,)+ }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
-        pub struct $name {
-            $($(#[doc = $doc])+ pub $field: u64,)+
-        }
-
-        impl $name {
-            /// The counters with their meanings.
-            pub const ABOUT: &'static [(&'static str, &'static str)] =
-                &[$((stringify!($field), concat!($($doc),+)),)+];
-
-            /// Returns the counters with their names.
-            #[must_use]
-            pub fn list(&self) -> Vec<(&'static str, u64)> {
-                vec![$((stringify!($field), self.$field),)+]
-            }
-        }
-    };
-}
-
-counters! {
+console::counters! {
     /// Datagrams from the network.
     NetworkCounters {
         /// Datagrams that came from the network.
@@ -57,7 +34,7 @@ counters! {
     }
 }
 
-counters! {
+console::counters! {
     /// Handshakes.
     HandshakeCounters {
         /// Messages that begin a handshake, and were answered with a cookie, without keeping
@@ -76,7 +53,7 @@ counters! {
     }
 }
 
-counters! {
+console::counters! {
     /// Datagrams from one gateway, and its sessions.
     GatewayCounters {
         /// Datagrams that came from the gateway.
@@ -100,7 +77,7 @@ counters! {
     }
 }
 
-counters! {
+console::counters! {
     /// Connections, and their bytes.
     StreamCounters {
         /// Connections that came in.

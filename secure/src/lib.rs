@@ -19,6 +19,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod counters;
+mod crowd;
 pub mod datagram;
 pub mod notes;
 pub mod run;

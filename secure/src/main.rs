@@ -100,16 +100,11 @@ fn check(file: &Path) -> Result<(), Failure> {
             ));
         }
     }
-    let exposed = settings
-        .udp
-        .iter()
-        .map(|link| &link.keys.name)
-        .zip(settings.udp.iter().map(|link| link.keys.exposed));
-    let others = settings
-        .tcp
-        .iter()
-        .map(|link| (&link.keys.name, link.keys.exposed));
-    for (name, _) in exposed.chain(others).filter(|(_, is_exposed)| *is_exposed) {
+    let udp = settings.udp.iter();
+    let udp = udp.map(|link| (&link.keys.name, link.keys.exposed));
+    let tcp = settings.tcp.iter();
+    let tcp = tcp.map(|link| (&link.keys.name, link.keys.exposed));
+    for (name, _) in udp.chain(tcp).filter(|(_, is_exposed)| *is_exposed) {
         say(&format!(
             "warning: {name} has exposed = true: what passes between it and the gateway can be read \
              and forged on their network"

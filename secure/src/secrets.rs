@@ -1,21 +1,33 @@
 //! Files with secrets: read only if others cannot read them, and never shown.
 
 use crate::datagram::psk::SharedKey;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// The longest file that is read, bytes: a chain of certificates has some thousand.
-const LONGEST: u64 = 1 << 18;
+/// The longest file that is read, bytes: a list of authorities may have some hundred thousand.
+const LONGEST: u64 = 1 << 20;
 
 /// Reads a file that may be public.
 ///
 /// # Errors
 /// A description with the path.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    let (file, _) = open(path)?;
     read(path, file)
+}
+
+/// Opens a file. Opening a pipe would wait for its writer.
+fn open(path: &Path) -> Result<(File, Metadata), String> {
+    let about = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if !about.is_file() {
+        return Err(format!("{} is not a file", path.display()));
+    }
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    // Of the file that is open: the path may lead to another one meanwhile.
+    let about = file.metadata().map_err(|error| unreadable(path, &error))?;
+    Ok((file, about))
 }
 
 /// Reads a file with a secret.
@@ -23,9 +35,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 /// # Errors
 /// A description with the path and what to do: others can read or change the file, too.
 pub fn read_secret(path: &Path) -> Result<Vec<u8>, String> {
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    // Of the file that is open: the path may lead to another one meanwhile.
-    let about = file.metadata().map_err(|error| unreadable(path, &error))?;
+    let (file, about) = open(path)?;
     if about.mode() & 0o027 != 0 {
         return Err(format!(
             "{0} is a secret, and others can read or change it (mode {1:03o}): chmod 600 {0}",
@@ -67,9 +77,13 @@ fn hex(text: &str) -> Option<Vec<u8>> {
 
 fn read(path: &Path, file: File) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    file.take(LONGEST)
+    file.take(LONGEST + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > LONGEST {
+        let path = path.display();
+        return Err(format!("{path} has more than {LONGEST} bytes"));
+    }
     Ok(bytes)
 }
 
@@ -119,5 +133,13 @@ mod tests {
         }
         let error = read_key(Path::new("/nowhere/key")).unwrap_err();
         assert!(error.contains("/nowhere/key"), "{error}");
+        // A pipe would be waited for, a device may never end, and a part would pass for the whole.
+        for no_file in [Path::new("/dev/zero"), folder.path()] {
+            let error = read_file(no_file).unwrap_err();
+            assert!(error.contains("is not a file"), "{error}");
+        }
+        fs::write(&path, vec![b'\n'; LONGEST as usize + 1]).unwrap();
+        let error = read_file(&path).unwrap_err();
+        assert!(error.contains("more than"), "{error}");
     }
 }

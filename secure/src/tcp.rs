@@ -3,22 +3,20 @@
 mod connection;
 
 use crate::counters::{LinkReport, StreamCounters};
+use crate::crowd::oldest_of_most;
 use crate::datagram::is_allowed;
 use crate::notes::{NoteLimit, note};
 use crate::settings::{TcpEnds, TcpSettings};
 use crate::stream::certificates::TlsConfig;
 use crate::stream::pipe::{PipeBytes, PipeEnd, TlsPipe};
-use crate::wait::{Readiness, wait};
+use crate::wait::{LOOK, Readiness, wait};
 use connection::{ConnectionEnd, NetworkHalf, TcpConnection, connect_later, prepare};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-/// The time between two looks at timers, while handshakes are under way and otherwise.
-const LOOK: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(100)];
+use std::time::Instant;
 
 #[derive(Debug)]
 struct TcpState {
@@ -184,18 +182,20 @@ impl TcpLink {
         })
     }
 
-    /// Makes room for one more connection: of those in their handshake, the oldest gives way.
+    /// Makes room for one more connection among those in their handshake.
     fn make_room(&self, state: &mut TcpState) {
         let limit = match self.settings.ends {
             TcpEnds::Listen { .. } => self.settings.keys.handshakes,
             TcpEnds::Connect { .. } => self.settings.keys.clients,
         };
-        let mut joining = state.connections.iter_mut().filter(|one| one.is_joining());
-        if joining.by_ref().count() >= usize::from(limit) {
-            let mut joining = state.connections.iter_mut().filter(|one| one.is_joining());
-            if let Some(oldest) = joining.next() {
-                oldest.end = Some(ConnectionEnd::Displaced);
-            }
+        let all = state.connections.iter().enumerate();
+        let joining = all.filter(|(_, one)| one.is_joining());
+        if joining.clone().count() < usize::from(limit) {
+            return;
+        }
+        let joining = joining.map(|(place, one)| (place, one.from.ip(), one.begun));
+        if let Some(oldest) = oldest_of_most(joining) {
+            state.connections[oldest].end = Some(ConnectionEnd::Displaced);
         }
     }
 

@@ -9,22 +9,19 @@ use crate::datagram::listener::DatagramListener;
 use crate::datagram::psk::{PskPeer, PskRing};
 use crate::notes::{NoteLimit, note};
 use crate::settings::UdpSettings;
-use crate::wait::{Readiness, wait};
+use crate::wait::{LOOK, Readiness, wait};
 use sockets::{bind, bind_shared, open, open_own};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The number of datagrams that are read from a socket before the others have their turn.
 const TURN: usize = 64;
 
 /// The longest datagram of UDP.
 const LONGEST_UDP: usize = 65_535;
-
-/// The time between two looks at timers, while handshakes are under way and otherwise.
-const LOOK: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(100)];
 
 #[derive(Debug)]
 enum UdpSide {

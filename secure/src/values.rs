@@ -3,7 +3,7 @@
 use config::read::{ReadKey, by};
 use config::{Diagnostics, TomlValue, ValueShape};
 use ipnet::IpNet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -46,24 +46,6 @@ fn text_that<'t>(
             }
             value.wrong(format!("`{text}` is not {what}"), hint, found);
             None
-        },
-    )
-}
-
-/// An address with a port.
-pub(crate) fn address<'t>() -> impl ReadKey<'t, Value = SocketAddr> {
-    by(
-        || ValueShape::Text,
-        |value: &TomlValue<'t>, found: &mut Diagnostics| {
-            let text = value.string(found)?.value;
-            match text.parse::<SocketAddr>() {
-                Ok(address) if address.port() > 0 => Some(address),
-                _ => {
-                    let message = format!("`{text}` is not an address with a port");
-                    value.wrong(message, "write \"ADDRESS:PORT\"", found);
-                    None
-                }
-            }
         },
     )
 }

@@ -5,6 +5,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+/// The time between two looks at timers, while handshakes are under way and otherwise.
+pub(crate) const LOOK: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(100)];
+
 /// The events that a socket is waited for, or is ready for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Readiness {

@@ -70,10 +70,16 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<TestTally> {
     Ok(tally)
 }
 
-/// Checks that the gateway builds without any kind of port, and the program for small devices; runs
-/// the tests of readers of databases that no default build has.
+/// Checks that each kind of port builds without the others, the gateway without any, and the
+/// program for small devices; runs the tests of readers of databases that no default build has.
 pub(crate) fn ports(workspace: &Workspace) -> Result<TestTally> {
     let mut tally = TestTally::default();
+    for feature in features_of(workspace, PORT)? {
+        let mut check = workspace.cargo("check");
+        check.args(["-p", PORT, "--lib", "--no-default-features", "--features"]);
+        check.arg(feature);
+        tally.add(TestTally::check(show(&mut check)?));
+    }
     let mut check = workspace.cargo("check");
     check.args(["-p", "cangate-gateway", "--lib"]);
     tally.add(TestTally::check(show(&mut check)?));
@@ -90,16 +96,10 @@ pub(crate) fn ports(workspace: &Workspace) -> Result<TestTally> {
     Ok(tally)
 }
 
-/// Checks that each kind of port builds without the others, and that the gateway builds without any
-/// of its features, and with each of them alone, without warnings.
+/// Checks that the gateway builds without any of its features, and with each of them alone, without
+/// warnings.
 pub(crate) fn features(workspace: &Workspace) -> Result<TestTally> {
     let mut tally = TestTally::default();
-    for feature in features_of(workspace, PORT)? {
-        let mut check = workspace.cargo("check");
-        check.args(["-p", PORT, "--lib", "--no-default-features", "--features"]);
-        check.arg(feature);
-        tally.add(TestTally::check(show(&mut check)?));
-    }
     let features = features_of(workspace, PROGRAM)?;
     for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
         let mut clippy = workspace.cargo("clippy");

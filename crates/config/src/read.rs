@@ -2,6 +2,7 @@
 
 use crate::{Diagnostics, KeySpec, TomlTable, TomlValue, ValueShape};
 use std::marker::PhantomData;
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 /// A type of value that a key of [`settings!`](crate::settings!) has.
@@ -66,6 +67,25 @@ pub fn text<'t>() -> impl ReadKey<'t, Value = String> {
     by(
         || ValueShape::Text,
         |value, found| value.string(found).map(|text| text.value.to_owned()),
+    )
+}
+
+/// An IP address with a port that is not 0.
+#[must_use]
+pub fn address<'t>() -> impl ReadKey<'t, Value = SocketAddr> {
+    by(
+        || ValueShape::Text,
+        |value: &TomlValue<'t>, found: &mut Diagnostics| {
+            let text = value.string(found)?.value;
+            match text.parse::<SocketAddr>() {
+                Ok(address) if address.port() > 0 => Some(address),
+                _ => {
+                    let message = format!("`{text}` is not an address with a port");
+                    value.wrong(message, "write such as \"127.0.0.1:17321\"", found);
+                    None
+                }
+            }
+        },
     )
 }
 

@@ -2,6 +2,7 @@
 //!
 //! * [`Failure`]: why a command failed, and the exit status that follows from it ([`exit_code`]).
 //! * [`Color`]: the option `--color`.
+//! * [`counters!`]: counters that are defined once.
 //! * [`input`]: files that the user supplies; [`output`]: files and folders that a command writes.
 //! * [`value`]: values of options. [`table`], [`columns`]: tables, and text that fits a terminal.
 
@@ -10,6 +11,7 @@
 
 mod color;
 pub mod columns;
+mod counters;
 mod failure;
 pub mod input;
 pub mod output;

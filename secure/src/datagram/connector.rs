@@ -3,8 +3,11 @@
 
 use super::psk::{PskPeer, PskRing};
 use super::record::{DatagramKind, classify, is_server_hello};
-use super::session::{DtlsConfig, DtlsSession, LAST_COUNT, SessionOutput};
-use super::{DataFate, DatagramSink, LinkLimits, SessionPair};
+use super::session::{DtlsConfig, DtlsSession};
+use super::{
+    DataFate, DatagramSink, LinkLimits, SessionPair, SessionState, SessionWay, take_gateway,
+    to_network,
+};
 use crate::counters::{GatewayCounters, HandshakeCounters, NetworkCounters, PeerReport};
 use dimpl::{Error, SecurityError};
 use std::sync::Arc;
@@ -99,7 +102,7 @@ impl DatagramConnector {
     pub fn begin(&mut self, now: Instant, sink: &mut dyn DatagramSink) {
         self.handshakes.begun += 1;
         let buffer = &mut self.buffer;
-        let begun = DtlsSession::new(&self.config, true, now, buffer, &mut to_network(sink));
+        let begun = DtlsSession::new(&self.config, true, now, buffer, &mut to_network(sink, None));
         match begun {
             Ok(session) => {
                 self.pending = Some(ConnectorHandshake {
@@ -136,7 +139,7 @@ impl DatagramConnector {
             && let Some(DatagramKind::Sealed) = classify(datagram)
         {
             let (session, buffer) = (&mut pair.current, &mut self.buffer);
-            let done = session.receive(datagram, now, buffer, &mut to_network(sink));
+            let done = session.receive(datagram, now, buffer, &mut to_network(sink, None));
             match done {
                 Ok(progress) if progress.has_closed => {
                     self.leave("has closed the session", now, sink);
@@ -151,7 +154,7 @@ impl DatagramConnector {
         handshake.has_answer = true;
         handshake.has_hello |= is_server_hello(datagram);
         let (session, buffer) = (&mut handshake.session, &mut self.buffer);
-        let done = session.receive(datagram, now, buffer, &mut to_network(sink));
+        let done = session.receive(datagram, now, buffer, &mut to_network(sink, None));
         match done {
             Err(error) => self.end_handshake(&error, now, sink),
             Ok(progress) if progress.has_connected => self.join(now, sink),
@@ -174,23 +177,10 @@ impl DatagramConnector {
             }
             return;
         };
-        let (network, counters) = (&mut self.network, &mut self.counters);
-        let mut give = |output: SessionOutput<'_>| match output {
-            SessionOutput::Network(datagram) => {
-                sink.to_network(None, datagram);
-            }
-            SessionOutput::Plain([]) => network.alive += 1,
-            SessionOutput::Plain(datagram) => {
-                if sink.to_gateway(0, datagram) {
-                    network.delivered += 1;
-                    counters.delivered += 1;
-                } else {
-                    network.unsent += 1;
-                }
-            }
-        };
-        match pair.take_data(datagram, number, now, &mut self.buffer, &mut give) {
-            DataFate::Authentic(messages) => self.network.extra += messages - 1,
+        let counters = (&mut self.network, &mut self.counters);
+        let (way, buffer) = (SessionWay { to: None, place: 0 }, &mut self.buffer);
+        match pair.take_data((datagram, number), now, buffer, counters, way, sink) {
+            DataFate::Authentic => {}
             DataFate::Replayed => self.network.replayed += 1,
             // With the keys of the session that is about to begin, whose handshake is not over.
             DataFate::Forged if self.pending.is_some() => self.network.early += 1,
@@ -259,39 +249,17 @@ impl DatagramConnector {
             return;
         };
         pair.current
-            .close(now, &mut self.buffer, &mut to_network(sink));
+            .close(now, &mut self.buffer, &mut to_network(sink, None));
         sink.note(format!("{} {why}", self.server), now);
     }
 
     /// Takes a datagram of the gateway.
     pub fn take_gateway(&mut self, datagram: &[u8], now: Instant, sink: &mut dyn DatagramSink) {
-        self.counters.datagrams += 1;
-        if datagram.is_empty() {
-            self.counters.empty += 1;
-        } else if datagram.len() > self.limits.longest {
-            self.counters.long += 1;
-        } else if let Some(pair) = &mut self.joined
-            && pair.current.sent < LAST_COUNT
-        {
-            let mut is_taken = false;
-            let mut give = |output: SessionOutput<'_>| {
-                if let SessionOutput::Network(datagram) = output {
-                    is_taken = sink.to_network(None, datagram);
-                }
-            };
-            let sent = pair
-                .current
-                .send(datagram, now, &mut self.buffer, &mut give);
-            if is_taken {
-                self.counters.sent += 1;
-            } else {
-                self.counters.unsent += 1;
-            }
-            if let Err(error) = sent {
-                self.leave(&format!("has lost the session: {error}"), now, sink);
-            }
-        } else {
-            self.counters.absent += 1;
+        let session = self.joined.as_mut().map(|pair| (None, pair));
+        let (counters, buffer) = (&mut self.counters, &mut self.buffer);
+        let done = take_gateway(session, counters, &self.limits, datagram, now, buffer, sink);
+        if let Err(error) = done {
+            self.leave(&format!("has lost the session: {error}"), now, sink);
         }
     }
 
@@ -302,7 +270,7 @@ impl DatagramConnector {
             && handshake.session.deadline().is_some_and(|due| due <= now)
         {
             let (session, buffer) = (&mut handshake.session, &mut self.buffer);
-            let passed = session.pass_time(now, buffer, &mut to_network(sink));
+            let passed = session.pass_time(now, buffer, &mut to_network(sink, None));
             if let Err(error) = passed {
                 self.end_handshake(&error, now, sink);
             }
@@ -310,29 +278,22 @@ impl DatagramConnector {
         let Some(pair) = &mut self.joined else {
             return;
         };
-        pair.pass_time(now);
-        let session = &mut pair.current;
-        if now.saturating_duration_since(session.heard) >= self.limits.timeout {
-            self.counters.silent += 1;
-            self.leave("is silent: the session has ended", now, sink);
-            return;
-        }
-        let buffer = &mut self.buffer;
-        let mut done = Ok(());
-        if now.saturating_duration_since(session.spoken) >= self.limits.sign() {
-            let sent = session.send(&[], now, buffer, &mut to_network(sink));
-            done = sent.map(|_| ());
-        }
-        if done.is_ok() && session.deadline().is_some_and(|due| due <= now) {
-            let passed = session.pass_time(now, buffer, &mut to_network(sink));
-            done = passed.map(|_| ());
-        }
-        let is_worn = session.is_worn(now);
-        if let Err(error) = done {
-            self.leave(&format!("has lost the session: {error}"), now, sink);
-        } else if is_worn && self.pending.is_none() && self.next <= now {
+        let is_worn = pair.current.is_worn(now);
+        let (limits, buffer) = (&self.limits, &mut self.buffer);
+        let state = pair.pass_time(limits, now, buffer, &mut to_network(sink, None));
+        match state {
+            SessionState::Silent => {
+                self.counters.silent += 1;
+                self.leave("is silent: the session has ended", now, sink);
+            }
+            SessionState::Broken(error) => {
+                self.leave(&format!("has lost the session: {error}"), now, sink);
+            }
             // The session goes on until the next one is there.
-            self.begin(now, sink);
+            SessionState::Alive if is_worn && self.pending.is_none() && self.next <= now => {
+                self.begin(now, sink);
+            }
+            SessionState::Alive => {}
         }
     }
 
@@ -358,14 +319,5 @@ impl DatagramConnector {
             gateway: self.counters,
         };
         (self.network, handshakes, peer)
-    }
-}
-
-/// Returns what sends the datagrams of a session to the other side, and nothing else.
-fn to_network(sink: &mut dyn DatagramSink) -> impl FnMut(SessionOutput<'_>) {
-    |output| {
-        if let SessionOutput::Network(datagram) = output {
-            sink.to_network(None, datagram);
-        }
     }
 }

@@ -5,8 +5,11 @@ mod handshakes;
 use super::cookie::CookieJar;
 use super::psk::{NamedIdentity, PskRing};
 use super::record::{DatagramKind, classify};
-use super::session::{DtlsConfig, DtlsSession, LAST_COUNT, SessionOutput};
-use super::{DataFate, DatagramSink, LinkLimits, SessionPair};
+use super::session::{DtlsConfig, DtlsSession};
+use super::{
+    DataFate, DatagramSink, LinkLimits, SessionPair, SessionState, SessionWay, take_gateway,
+    to_network,
+};
 use crate::counters::{GatewayCounters, HandshakeCounters, NetworkCounters, PeerReport};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -113,13 +116,9 @@ impl DatagramListener {
         if is_open && (is_pending || !is_new) {
             return;
         }
-        let address = *address;
-        let mut give = |output: SessionOutput<'_>| {
-            if let SessionOutput::Network(datagram) = output {
-                sink.to_network(Some(address), datagram);
-            }
-        };
-        match session.receive(datagram, now, &mut self.buffer, &mut give) {
+        let (to, buffer) = (Some(*address), &mut self.buffer);
+        let done = session.receive(datagram, now, buffer, &mut to_network(sink, to));
+        match done {
             Ok(progress) if progress.has_closed => {
                 self.leave(place, "has closed its session", now, sink);
             }
@@ -149,23 +148,11 @@ impl DatagramListener {
             self.network.stray += 1;
             return;
         };
-        let (network, counters) = (&mut self.network, &mut peer.counters);
-        let mut give = |output: SessionOutput<'_>| match output {
-            SessionOutput::Network(datagram) => {
-                sink.to_network(Some(from), datagram);
-            }
-            SessionOutput::Plain([]) => network.alive += 1,
-            SessionOutput::Plain(datagram) => {
-                if sink.to_gateway(place, datagram) {
-                    network.delivered += 1;
-                    counters.delivered += 1;
-                } else {
-                    network.unsent += 1;
-                }
-            }
-        };
-        match pair.take_data(datagram, number, now, &mut self.buffer, &mut give) {
-            DataFate::Authentic(messages) => self.network.extra += messages - 1,
+        let counters = (&mut self.network, &mut peer.counters);
+        let (to, buffer) = (Some(from), &mut self.buffer);
+        let way = SessionWay { to, place };
+        match pair.take_data((datagram, number), now, buffer, counters, way, sink) {
+            DataFate::Authentic => {}
             DataFate::Replayed => self.network.replayed += 1,
             DataFate::Forged => self.network.forged += 1,
             DataFate::Broken => {
@@ -181,12 +168,8 @@ impl DatagramListener {
             return;
         };
         self.addresses.remove(&address);
-        pair.current
-            .close(now, &mut self.buffer, &mut |output: SessionOutput<'_>| {
-                if let SessionOutput::Network(datagram) = output {
-                    sink.to_network(Some(address), datagram);
-                }
-            });
+        let (session, buffer) = (&mut pair.current, &mut self.buffer);
+        session.close(now, buffer, &mut to_network(sink, Some(address)));
         let identity = &self.ring.peers()[place].identity;
         sink.note(format!("{identity} at {address} {why}"), now);
     }
@@ -202,33 +185,12 @@ impl DatagramListener {
         let Some(peer) = self.peers.get_mut(place) else {
             return;
         };
-        peer.counters.datagrams += 1;
-        if datagram.is_empty() {
-            peer.counters.empty += 1;
-        } else if datagram.len() > self.limits.longest {
-            peer.counters.long += 1;
-        } else if let Some((address, pair)) = &mut peer.joined
-            && pair.current.sent < LAST_COUNT
-        {
-            let (to, mut is_taken) = (Some(*address), false);
-            let mut give = |output: SessionOutput<'_>| {
-                if let SessionOutput::Network(datagram) = output {
-                    is_taken = sink.to_network(to, datagram);
-                }
-            };
-            let sent = pair
-                .current
-                .send(datagram, now, &mut self.buffer, &mut give);
-            if is_taken {
-                peer.counters.sent += 1;
-            } else {
-                peer.counters.unsent += 1;
-            }
-            if let Err(error) = sent {
-                self.leave(place, &format!("has lost its session: {error}"), now, sink);
-            }
-        } else {
-            peer.counters.absent += 1;
+        let session = peer.joined.as_mut();
+        let session = session.map(|(address, pair)| (Some(*address), pair));
+        let (counters, buffer) = (&mut peer.counters, &mut self.buffer);
+        let done = take_gateway(session, counters, &self.limits, datagram, now, buffer, sink);
+        if let Err(error) = done {
+            self.leave(place, &format!("has lost its session: {error}"), now, sink);
         }
     }
 
@@ -239,30 +201,17 @@ impl DatagramListener {
             let Some((address, pair)) = &mut self.peers[place].joined else {
                 continue;
             };
-            pair.pass_time(now);
-            let session = &mut pair.current;
-            if now.saturating_duration_since(session.heard) >= self.limits.timeout {
-                self.peers[place].counters.silent += 1;
-                self.leave(place, "is silent: its session has ended", now, sink);
-                continue;
-            }
-            let to = Some(*address);
-            let mut give = |output: SessionOutput<'_>| {
-                if let SessionOutput::Network(datagram) = output {
-                    sink.to_network(to, datagram);
+            let (to, buffer) = (Some(*address), &mut self.buffer);
+            let state = pair.pass_time(&self.limits, now, buffer, &mut to_network(sink, to));
+            match state {
+                SessionState::Alive => {}
+                SessionState::Silent => {
+                    self.peers[place].counters.silent += 1;
+                    self.leave(place, "is silent: its session has ended", now, sink);
                 }
-            };
-            let mut done = Ok(());
-            if now.saturating_duration_since(session.spoken) >= self.limits.sign() {
-                let sent = session.send(&[], now, &mut self.buffer, &mut give);
-                done = sent.map(|_| ());
-            }
-            if done.is_ok() && session.deadline().is_some_and(|due| due <= now) {
-                let passed = session.pass_time(now, &mut self.buffer, &mut give);
-                done = passed.map(|_| ());
-            }
-            if let Err(error) = done {
-                self.leave(place, &format!("has lost its session: {error}"), now, sink);
+                SessionState::Broken(error) => {
+                    self.leave(place, &format!("has lost its session: {error}"), now, sink);
+                }
             }
         }
     }

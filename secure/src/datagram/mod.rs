@@ -16,7 +16,10 @@ pub mod psk;
 pub mod record;
 pub mod session;
 
+use crate::counters::{GatewayCounters, NetworkCounters};
+use dimpl::Error;
 use ipnet::IpNet;
+use session::{LAST_COUNT, SessionOutput};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -75,6 +78,35 @@ pub trait DatagramSink {
     fn note(&mut self, text: String, now: Instant);
 }
 
+/// Returns what sends the datagrams of a session to the network, and nothing else.
+fn to_network(
+    sink: &mut dyn DatagramSink,
+    to: Option<SocketAddr>,
+) -> impl FnMut(SessionOutput<'_>) {
+    move |output| {
+        if let SessionOutput::Network(datagram) = output {
+            sink.to_network(to, datagram);
+        }
+    }
+}
+
+/// The way of a session: the address on the network, `None` for a side that connects, and the place
+/// of the peer.
+#[derive(Clone, Copy, Debug)]
+struct SessionWay {
+    to: Option<SocketAddr>,
+    place: usize,
+}
+
+/// The state of a session after its timers were looked at.
+#[derive(Debug)]
+enum SessionState {
+    Alive,
+    /// Nothing authentic has come for the time of [`LinkLimits::timeout`].
+    Silent,
+    Broken(Error),
+}
+
 /// A session, with the one before it while both may be in use.
 #[derive(Debug)]
 struct SessionPair {
@@ -85,8 +117,8 @@ struct SessionPair {
 /// The fate of a datagram with data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum DataFate {
-    /// It was authentic and new; the number of messages in it.
-    Authentic(u64),
+    /// It was authentic and new.
+    Authentic,
     Replayed,
     Forged,
     /// The session has ended with an error.
@@ -107,21 +139,39 @@ impl SessionPair {
         self.previous = Some((old, now + OVERLAP));
     }
 
-    /// Takes a datagram with data. Its number is that of its first record.
+    /// Takes a datagram with data, and counts those of the gateway in it. Its number is that of its
+    /// first record.
     fn take_data(
         &mut self,
-        datagram: &[u8],
-        number: u64,
+        (datagram, number): (&[u8], u64),
         now: Instant,
         buffer: &mut Vec<u8>,
-        give: &mut dyn FnMut(session::SessionOutput<'_>),
+        (network, gateway): (&mut NetworkCounters, &mut GatewayCounters),
+        way: SessionWay,
+        sink: &mut dyn DatagramSink,
     ) -> DataFate {
+        let mut give = |output: SessionOutput<'_>| match output {
+            SessionOutput::Network(datagram) => {
+                sink.to_network(way.to, datagram);
+            }
+            SessionOutput::Plain([]) => network.alive += 1,
+            SessionOutput::Plain(datagram) => {
+                if sink.to_gateway(way.place, datagram) {
+                    network.delivered += 1;
+                    gateway.delivered += 1;
+                } else {
+                    network.unsent += 1;
+                }
+            }
+        };
+        let give = &mut give;
         let previous = self.previous.as_mut().map(|(session, _)| session);
         for session in std::iter::once(&mut self.current).chain(previous) {
             match session.receive(datagram, now, buffer, give) {
                 Ok(progress) if progress.messages > 0 => {
                     session.window.accept(number);
-                    return DataFate::Authentic(progress.messages);
+                    network.extra += progress.messages - 1;
+                    return DataFate::Authentic;
                 }
                 Ok(_) => {}
                 Err(_) => return DataFate::Broken,
@@ -134,8 +184,66 @@ impl SessionPair {
         }
     }
 
-    /// Forgets the session before when its time is over.
-    fn pass_time(&mut self, now: Instant) {
+    /// Looks at the timers: forgets the session before when its time is over, and sends a sign of
+    /// life.
+    fn pass_time(
+        &mut self,
+        limits: &LinkLimits,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        give: &mut dyn FnMut(SessionOutput<'_>),
+    ) -> SessionState {
         self.previous.take_if(|(_, until)| *until <= now);
+        let session = &mut self.current;
+        if now.saturating_duration_since(session.heard) >= limits.timeout {
+            return SessionState::Silent;
+        }
+        let mut done = Ok(());
+        if now.saturating_duration_since(session.spoken) >= limits.sign() {
+            done = session.send(&[], now, buffer, give).map(|_| ());
+        }
+        if done.is_ok() && session.deadline().is_some_and(|due| due <= now) {
+            done = session.pass_time(now, buffer, give).map(|_| ());
+        }
+        done.map_or_else(SessionState::Broken, |()| SessionState::Alive)
     }
+}
+
+/// Takes a datagram of the gateway: counts it, and sends it if there is a session.
+///
+/// # Errors
+/// Those of the library: the session cannot be used any more.
+fn take_gateway(
+    session: Option<(Option<SocketAddr>, &mut SessionPair)>,
+    counters: &mut GatewayCounters,
+    limits: &LinkLimits,
+    datagram: &[u8],
+    now: Instant,
+    buffer: &mut Vec<u8>,
+    sink: &mut dyn DatagramSink,
+) -> Result<(), Error> {
+    counters.datagrams += 1;
+    let session = session.filter(|(_, pair)| pair.current.sent < LAST_COUNT);
+    if datagram.is_empty() {
+        counters.empty += 1;
+    } else if datagram.len() > limits.longest {
+        counters.long += 1;
+    } else if let Some((to, pair)) = session {
+        let mut is_taken = false;
+        let mut give = |output: SessionOutput<'_>| {
+            if let SessionOutput::Network(datagram) = output {
+                is_taken = sink.to_network(to, datagram);
+            }
+        };
+        let sent = pair.current.send(datagram, now, buffer, &mut give);
+        if is_taken {
+            counters.sent += 1;
+        } else {
+            counters.unsent += 1;
+        }
+        sent?;
+    } else {
+        counters.absent += 1;
+    }
+    Ok(())
 }

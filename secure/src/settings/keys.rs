@@ -1,8 +1,8 @@
 //! The keys of the file of settings.
 
 use crate::datagram::record::LONGEST;
-use crate::values::{address, host, identity, name, ranges, ranges_shape, time};
-use config::read::{self, by};
+use crate::values::{host, identity, name, ranges, ranges_shape, time};
+use config::read::{self, address, by};
 use ipnet::IpNet;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;

@@ -77,8 +77,8 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     all("clippy", 115, "clippy, with warnings as errors"),
     all(
         "ports",
-        30,
-        "the gateway is compiled without any kind of port, and for small devices; readers of databases that no default build has",
+        60,
+        "each kind of port is compiled alone, and the gateway without any; readers of databases that no default build has",
     ),
     all(
         "lab",
@@ -117,8 +117,8 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     ),
     long(
         "features",
-        150,
-        "compiles each kind of port alone, and the gateway without any feature and with each of them alone",
+        120,
+        "compiles the gateway without any feature, and with each of them alone",
     ),
     long(
         "claims",

@@ -1,13 +1,13 @@
 //! Handshakes from any address: bounded in number and time.
 
 use super::{DatagramListener, PendingHandshake};
+use crate::crowd::oldest_of_most;
 use crate::datagram::cookie::{ClientHello, with_cookie};
 use crate::datagram::psk::NamedIdentity;
-use crate::datagram::session::{DtlsSession, SessionOutput};
-use crate::datagram::{DatagramSink, SessionPair};
+use crate::datagram::session::DtlsSession;
+use crate::datagram::{DatagramSink, SessionPair, to_network};
 use dimpl::Error;
-use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 impl DatagramListener {
@@ -50,20 +50,11 @@ impl DatagramListener {
         self.handshakes.displaced += u64::from(self.pending.remove(&from).is_some());
     }
 
-    /// Makes room for a handshake: of the address with the most of them, the oldest gives way. So
-    /// one machine does not displace the handshakes of others.
+    /// Makes room for a handshake.
     fn make_room(&mut self) {
-        let mut counts: HashMap<IpAddr, usize> = HashMap::new();
-        for address in self.pending.keys() {
-            *counts.entry(address.ip()).or_default() += 1;
-        }
-        let most = counts.iter().max_by_key(|(_, count)| **count);
-        let Some(most) = most.map(|(address, _)| *address) else {
-            return;
-        };
-        let of_it = self.pending.iter().filter(|(from, _)| from.ip() == most);
-        let oldest = of_it.min_by_key(|(_, other)| other.session.begun);
-        if let Some(oldest) = oldest.map(|(from, _)| *from) {
+        let all = self.pending.iter();
+        let all = all.map(|(from, other)| (*from, from.ip(), other.session.begun));
+        if let Some(oldest) = oldest_of_most(all) {
             self.displace(oldest);
         }
     }
@@ -79,11 +70,7 @@ impl DatagramListener {
     ) -> Result<(), Error> {
         let buffer = &mut self.buffer;
         let mut session = DtlsSession::new(&self.config, false, now, buffer, &mut |_| {})?;
-        let mut give = |output: SessionOutput<'_>| {
-            if let SessionOutput::Network(datagram) = output {
-                sink.to_network(Some(from), datagram);
-            }
-        };
+        let mut give = to_network(sink, Some(from));
         with_cookie(hello.cookie().unwrap_or_default(), || {
             // The library answers with the cookie that the client has already.
             session.receive(&hello.first(), now, buffer, &mut |_| {})?;
@@ -130,14 +117,8 @@ impl DatagramListener {
         let Some(handshake) = self.pending.get_mut(&from) else {
             return;
         };
-        let mut give = |output: SessionOutput<'_>| {
-            if let SessionOutput::Network(datagram) = output {
-                sink.to_network(Some(from), datagram);
-            }
-        };
-        let done = handshake
-            .session
-            .receive(datagram, now, &mut self.buffer, &mut give);
+        let (session, buffer) = (&mut handshake.session, &mut self.buffer);
+        let done = session.receive(datagram, now, buffer, &mut to_network(sink, Some(from)));
         if let Some(named) = self.ring.take_named() {
             handshake.named = Some(named);
         }
@@ -218,11 +199,7 @@ impl DatagramListener {
             if session.deadline().is_none_or(|due| due > now) {
                 continue;
             }
-            let mut give = |output: SessionOutput<'_>| {
-                if let SessionOutput::Network(datagram) = output {
-                    sink.to_network(Some(*from), datagram);
-                }
-            };
+            let mut give = to_network(sink, Some(*from));
             if let Err(error) = session.pass_time(now, &mut self.buffer, &mut give) {
                 ended.push((*from, error));
             }
