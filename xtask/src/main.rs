@@ -31,7 +31,7 @@ use clap::{Parser, Subcommand};
 use package::{Architecture, PackageProfile};
 use report::StepReport;
 use std::process::ExitCode;
-use workspace::Workspace;
+use workspace::{TestScope, Workspace};
 
 /// Tasks for contributors of cangate.
 #[derive(Parser)]
@@ -146,7 +146,7 @@ fn run(task: XtaskCommand) -> anyhow::Result<bool> {
         XtaskCommand::Keys => report.step("keys", || keys::make(&workspace)),
         XtaskCommand::Pictures => report.step("pictures", || pictures::make(&workspace)),
         XtaskCommand::Promises => report.step("promises", || {
-            let binaries = workspace.test_binaries()?;
+            let binaries = workspace.test_binaries(TestScope::All)?;
             promises::check(&workspace, &binaries)
         }),
         XtaskCommand::Setup => report.step("setup", || {

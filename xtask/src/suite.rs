@@ -6,7 +6,7 @@ mod steps;
 use crate::command::command;
 use crate::libtest;
 use crate::report::{StepReport, TestTally};
-use crate::workspace::{TestBinary, Workspace};
+use crate::workspace::{TestBinary, TestScope, Workspace};
 use crate::{
     alone, arm64, bpf, checks, figures, fuzz, lab, package, promises, python, setup, structure,
     without_os,
@@ -119,8 +119,8 @@ fn minutes(seconds: u32) -> String {
 }
 
 /// Results of earlier steps that later ones need.
-#[derive(Default)]
 struct SuiteState {
+    scope: TestScope,
     /// Built once, for `heavy` and `promises`.
     binaries: Option<Vec<TestBinary>>,
     /// Test programs with tests that need a kernel with CAN, and these tests.
@@ -130,9 +130,21 @@ struct SuiteState {
 }
 
 impl SuiteState {
+    fn new(options: &SuiteOptions) -> Self {
+        Self {
+            scope: match options.is_quick() {
+                true => TestScope::Gateway,
+                false => TestScope::All,
+            },
+            binaries: None,
+            guests: BTreeMap::new(),
+            left: LeftTests::default(),
+        }
+    }
+
     fn binaries(&mut self, workspace: &Workspace) -> Result<&[TestBinary]> {
         if self.binaries.is_none() {
-            self.binaries = Some(workspace.test_binaries()?);
+            self.binaries = Some(workspace.test_binaries(self.scope)?);
         }
         Ok(self.binaries.as_deref().unwrap_or_default())
     }
@@ -185,8 +197,8 @@ impl LeftTests {
         if options.is_quick() {
             let steps = left(StepClass::All);
             words.push(format!(
-                "left for `cargo xtask test --all`: {} tests in guests, {} heavy tests, and the \
-                 steps {}; about {} more",
+                "left for `cargo xtask test --all`: the tests of the laboratory, {} tests in guests, \
+                 {} heavy tests, and the steps {}; about {} more",
                 self.guests,
                 self.heavy,
                 names(&steps),
@@ -220,7 +232,7 @@ pub(crate) fn run(
     report: &mut StepReport,
 ) -> Result<()> {
     options.check()?;
-    let built = RefCell::new(SuiteState::default());
+    let built = RefCell::new(SuiteState::new(options));
     for step in STEPS.iter().filter(|step| options.wants(step)) {
         report.step(step.name, || match step.name {
             "setup" => setup::run(&workspace.root, setup::may_install(), !options.is_quick()),
@@ -346,7 +358,7 @@ mod tests {
         };
         let words = left.words(&quick);
         assert_eq!(words.len(), 2, "{words:?}");
-        assert!(words[0].contains("3 tests in guests, 2 heavy tests"));
+        assert!(words[0].contains("of the laboratory, 3 tests in guests, 2 heavy tests"));
         assert!(words[0].contains("guests, reproduce"), "{words:?}");
         assert!(words[1].contains("the steps long, features, claims, fleet, secure; about "));
     }

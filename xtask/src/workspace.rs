@@ -53,6 +53,27 @@ pub(crate) struct TestBinary {
     pub(crate) folder: PathBuf,
 }
 
+/// The packages whose tests are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TestScope {
+    /// The crates of the gateway, and `xtask`.
+    Gateway,
+    /// All packages: also the laboratory, the images, the benchmarks and the fuzz targets.
+    All,
+}
+
+impl TestScope {
+    /// The folders of the packages of [`Self::Gateway`].
+    const GATEWAY: [&str; 2] = ["crates", "xtask"];
+
+    fn has(self, workspace: &Workspace, package: &Package) -> bool {
+        let folder = package.folder.strip_prefix(&workspace.root);
+        let is_of_gateway =
+            folder.is_ok_and(|folder| Self::GATEWAY.iter().any(|root| folder.starts_with(root)));
+        is_of_gateway || self == Self::All
+    }
+}
+
 impl Workspace {
     /// Finds the workspace that this program was built in.
     pub(crate) fn find() -> Result<Self> {
@@ -102,8 +123,8 @@ impl Workspace {
         self.logs.join(format!("{step}.log"))
     }
 
-    /// Builds all tests for debugging and lists their programs.
-    pub(crate) fn test_binaries(&self) -> Result<Vec<TestBinary>> {
+    /// Builds tests for debugging and lists their programs.
+    pub(crate) fn test_binaries(&self, scope: TestScope) -> Result<Vec<TestBinary>> {
         let mut build = self.cargo("test");
         build.args([
             "--workspace",
@@ -111,6 +132,13 @@ impl Workspace {
             "--no-run",
             "--message-format=json-render-diagnostics",
         ]);
+        for package in self
+            .packages
+            .iter()
+            .filter(|package| !scope.has(self, package))
+        {
+            build.args(["--exclude", &package.name]);
+        }
         println!("$ {}", line(&build));
         let output = build.stderr(Stdio::inherit()).output()?;
         if !output.status.success() {

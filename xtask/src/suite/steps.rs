@@ -67,13 +67,9 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     quick(
         "build",
         210,
-        "builds all tests and both programs for debugging",
+        "builds the gateway and its tests for debugging; with --all, also the laboratory and its tests",
     ),
-    quick(
-        "test",
-        150,
-        "all tests that are not ignored, in a debug build",
-    ),
+    quick("test", 150, "all tests that were built and are not ignored"),
     all("clippy", 115, "clippy, with warnings as errors"),
     all(
         "ports",
@@ -162,7 +158,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     ),
     all("fuzz", 57, "fuzzes each target for a few seconds"),
     all("bpf", 1, "as `cargo xtask bpf`"),
-    quick("promises", 1, "as `cargo xtask promises`"),
+    all("promises", 1, "as `cargo xtask promises`"),
     quick(
         "documents",
         2,

@@ -33,6 +33,8 @@ mod shm;
 #[cfg(feature = "demo")]
 mod simulation;
 mod stats_watch;
+#[cfg(feature = "top")]
+mod terminal;
 mod timing;
 #[cfg(feature = "top")]
 mod top;

@@ -1,12 +1,20 @@
 //! The parts that live displays on a terminal share (`cangate top`, `cangate watch`).
 
-use console::Failure;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind};
 use ratatui::layout::{Constraint, Layout, Rect};
-use std::time::Duration;
+use ratatui::termion::event::Key;
 
 /// The maximum length of the text of a filter.
 const MAX_TEXT: usize = 40;
+
+/// The key Enter.
+pub(super) const ENTER: Key = Key::Char('\n');
+/// The character of the key Tab.
+pub(super) const TAB: char = '\t';
+
+/// Returns whether a key ends the display at any time.
+pub(super) const fn is_end(key: Key) -> bool {
+    matches!(key, Key::Ctrl('c' | 'd'))
+}
 
 /// A text that selects rows, and its editing.
 #[derive(Default)]
@@ -23,16 +31,16 @@ impl RowFilter {
     }
 
     /// Handles a key, if the text is being edited; otherwise it returns false.
-    pub(super) fn press(&mut self, code: KeyCode) -> bool {
+    pub(super) fn press(&mut self, key: Key) -> bool {
         let was_editing = self.is_editing;
-        match code {
+        match key {
             _ if !was_editing => {}
-            KeyCode::Enter => self.is_editing = false,
-            KeyCode::Esc => self.clear(),
-            KeyCode::Backspace => {
+            ENTER => self.is_editing = false,
+            Key::Esc => self.clear(),
+            Key::Backspace | Key::Ctrl('h') => {
                 self.text.pop();
             }
-            KeyCode::Char(c) if self.text.chars().count() < MAX_TEXT => self.text.push(c),
+            Key::Char(c) if c != TAB && self.text.chars().count() < MAX_TEXT => self.text.push(c),
             _ => {}
         }
         was_editing
@@ -88,27 +96,6 @@ pub(super) fn areas(screen: Rect) -> [Rect; 3] {
     [head, tables, foot]
 }
 
-/// An event of the terminal.
-pub(super) enum TerminalInput {
-    /// None in the time, or one without an effect.
-    Nothing,
-    Key(KeyEvent),
-    /// The screen has another size.
-    Resized,
-}
-
-/// Waits for an event of the terminal, for at most this time.
-pub(super) fn next_input(wait: Duration) -> Result<TerminalInput, Failure> {
-    if !event::poll(wait)? {
-        return Ok(TerminalInput::Nothing);
-    }
-    Ok(match event::read()? {
-        Event::Key(key) if key.kind != KeyEventKind::Release => TerminalInput::Key(key),
-        Event::Resize(..) => TerminalInput::Resized,
-        _ => TerminalInput::Nothing,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,10 +109,10 @@ mod tests {
     #[test]
     fn keys_go_into_the_text_only_while_it_is_edited() {
         let mut filter = RowFilter::default();
-        assert!(!filter.press(KeyCode::Char('x')) && filter.is_empty());
+        assert!(!filter.press(Key::Char('x')) && filter.is_empty());
         filter.edit();
-        assert!(filter.press(KeyCode::Char('B')) && filter.edited().is_some());
-        assert!(filter.press(KeyCode::Enter) && filter.edited().is_none());
+        assert!(filter.press(Key::Char('B')) && filter.edited().is_some());
+        assert!(filter.press(ENTER) && filter.edited().is_none());
         assert!(filter.passes(&["engine", "body"]) && !filter.passes(&["engine"]));
         assert_eq!(filter.entry(), "/ filter: B");
         filter.clear();

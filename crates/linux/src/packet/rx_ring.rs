@@ -67,6 +67,13 @@ impl RxRing {
         self.map.slots()
     }
 
+    /// Returns whether no frame has come.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.map.status(self.next) & USER == 0
+    }
+
     /// Hands over at most `want` frames in place, and gives their slots back to the kernel; returns
     /// the number of frames. Makes no system call.
     #[inline]

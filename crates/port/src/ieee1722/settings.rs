@@ -6,7 +6,7 @@ use super::values::{check_ends, stream, version, versions};
 use crate::kind::{ExclusiveResource, FramePassage, PeerLimits, PortSettings, port_kind};
 use crate::network::address::{AddressRange, allow, allow_words};
 use crate::network::datagram::{
-    ArrivalRules, DatagramPort, EXPEDITED, EthernetEnds, EthernetSocket, LoopRules, PackRules,
+    ArrivalRules, DatagramPort, EXPEDITED, EthernetEnds, EthernetReceiver, LoopRules, PackRules,
     ReportRules, StreamBus, StreamKey, StreamRun, TimeScale, TunnelAddresses, TunnelRules,
     check_mark, check_own, check_tunnel,
 };
@@ -21,7 +21,6 @@ use net::ieee1722::{
     AcfReader, AcfWriter, DEFAULT_STREAM, MULTICAST, MessageVersion, PORT, REPORT_BIT,
 };
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
 port_kind! {
@@ -303,12 +302,12 @@ impl PortSettings for AvtpSettings {
                     source: Some(error.into()),
                 };
                 reader = reader.on_ethernet();
-                Some(EthernetSocket::open(ends.clone()).map_err(fail)?)
+                Some(EthernetReceiver::open(ends.clone()).map_err(fail)?)
             }
         };
         let place = ethernet
             .as_ref()
-            .map(EthernetSocket::peer)
+            .map(EthernetReceiver::peer)
             .or(self.addresses.listen);
         let peer = self.addresses.connect.as_ref().map(ToString::to_string);
         let run = place.map(|address| {
@@ -351,10 +350,10 @@ impl PortSettings for AvtpSettings {
                 passes_returned: self.passes_returned,
             },
         };
-        let Some(socket) = ethernet else {
+        let Some(receiver) = ethernet else {
             return self.addresses.open(port, opener, reader, writer, rules);
         };
-        let to = socket.peer();
+        let to = receiver.peer();
         let is_one = self
             .ethernet
             .as_ref()
@@ -375,6 +374,6 @@ impl PortSettings for AvtpSettings {
             loops: rules.loops,
             run: rules.run,
         };
-        Ok(ethernet.on_ethernet(port, opener, Arc::new(socket)))
+        Ok(ethernet.on_ethernet(port, opener, receiver))
     }
 }

@@ -1,8 +1,8 @@
 //! The state of the screen, and the effect of keys on it.
 
-use crate::commands::screen::{RowFilter, following};
+use crate::commands::screen::{RowFilter, TAB, following, is_end};
 use crate::rates::{GatewayRates, PortRate, Rate, RouteRate};
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::termion::event::Key;
 use std::cmp::Ordering;
 
 /// The sort order of the rows. Numbers start with the highest.
@@ -96,15 +96,15 @@ impl TopApp {
     }
 
     /// Handles a key. Returns whether the program should end.
-    pub(super) fn press(&mut self, key: KeyEvent) -> bool {
-        if key.modifiers.contains(KeyModifiers::CONTROL) {
-            return matches!(key.code, KeyCode::Char('c' | 'd'));
+    pub(super) fn press(&mut self, key: Key) -> bool {
+        if is_end(key) {
+            return true;
         }
         if self.helps {
             self.helps = false;
-            return key.code == KeyCode::Char('q');
+            return key == Key::Char('q');
         }
-        if self.filter.press(key.code) {
+        if self.filter.press(key) {
             self.first = [0; 2];
             return false;
         }
@@ -112,26 +112,26 @@ impl TopApp {
         let Some(first) = self.first.get_mut(at) else {
             return false;
         };
-        match key.code {
-            KeyCode::Char('q') => return true,
-            KeyCode::Esc if self.filter.is_empty() => return true,
-            KeyCode::Esc => self.filter.clear(),
-            KeyCode::Char('s') => self.sort = self.sort.next(),
-            KeyCode::Char('r') => self.reverse = !self.reverse,
-            KeyCode::Char('p') => self.paused = !self.paused,
-            KeyCode::Char('h' | '?') => self.helps = true,
-            KeyCode::Char('/') => self.filter.edit(),
-            KeyCode::Tab | KeyCode::BackTab => {
+        match key {
+            Key::Char('q') => return true,
+            Key::Esc if self.filter.is_empty() => return true,
+            Key::Esc => self.filter.clear(),
+            Key::Char('s') => self.sort = self.sort.next(),
+            Key::Char('r') => self.reverse = !self.reverse,
+            Key::Char('p') => self.paused = !self.paused,
+            Key::Char('h' | '?') => self.helps = true,
+            Key::Char('/') => self.filter.edit(),
+            Key::Char(TAB) | Key::BackTab => {
                 self.focus = match self.focus {
                     TableFocus::Ports => TableFocus::Routes,
                     TableFocus::Routes => TableFocus::Ports,
                 };
             }
-            KeyCode::Up => *first = first.saturating_sub(1),
-            KeyCode::Down => *first = first.saturating_add(1),
-            KeyCode::PageUp => *first = first.saturating_sub(10),
-            KeyCode::PageDown => *first = first.saturating_add(10),
-            KeyCode::Home => *first = 0,
+            Key::Up => *first = first.saturating_sub(1),
+            Key::Down => *first = first.saturating_add(1),
+            Key::PageUp => *first = first.saturating_sub(10),
+            Key::PageDown => *first = first.saturating_add(10),
+            Key::Home => *first = 0,
             _ => {}
         }
         false

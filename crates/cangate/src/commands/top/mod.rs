@@ -4,8 +4,8 @@ mod app;
 mod view;
 
 use super::choice::{GatewayChoice, understand};
-use super::screen::{TerminalInput, next_input};
 use super::stats_watch::{WatchResult, ended, fetch};
+use super::terminal::{LiveTerminal, TerminalInput};
 use crate::cli::Top;
 use crate::rates::GatewayRates;
 use crate::stop_signal::{SecondSignal, StopSignal};
@@ -13,7 +13,6 @@ use app::TopApp;
 use console::Failure;
 use gateway::GatewayStats;
 use gateway::control::ControlRequest;
-use ratatui::DefaultTerminal;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -44,10 +43,10 @@ pub(crate) fn run(args: &Top, color: bool) -> Result<(), Failure> {
     let (path, interval) = (socket.clone(), args.interval);
     // The thread ends with the process, or when the receiver is dropped.
     std::thread::spawn(move || ask(&path, first, interval, &tell));
-    let mut terminal = ratatui::try_init()?;
+    let mut terminal = LiveTerminal::open()?;
     let mut app = TopApp::new(socket.display().to_string(), color);
     let end = show(&mut terminal, &mut app, &news, &quit);
-    ratatui::try_restore()?;
+    drop(terminal);
     match end? {
         TopEnd::Quit => Ok(()),
         TopEnd::Gone => {
@@ -91,7 +90,7 @@ fn ask(
 }
 
 fn show(
-    terminal: &mut DefaultTerminal,
+    terminal: &mut LiveTerminal,
     app: &mut TopApp,
     news: &Receiver<GatewayNews>,
     quit: &StopSignal,
@@ -102,7 +101,7 @@ fn show(
             terminal.draw(|frame| view::draw(app, frame))?;
         }
         changed = false;
-        match next_input(TURN)? {
+        match terminal.next_input(TURN)? {
             TerminalInput::Key(key) if app.press(key) => return Ok(TopEnd::Quit),
             TerminalInput::Key(_) | TerminalInput::Resized => changed = true,
             TerminalInput::Nothing => {}

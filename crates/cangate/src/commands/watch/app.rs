@@ -1,9 +1,9 @@
 //! The state of the screen, and the effect of keys on it.
 
-use crate::commands::screen::{RowFilter, following};
+use crate::commands::screen::{ENTER, RowFilter, following, is_end};
 use crate::watching::{MessageRow, MessageTable, NamedDatabases, RowKey, SeenFrame, WatchLosses};
 use frame::Nanos;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::termion::event::Key;
 
 /// The order of the rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -102,46 +102,46 @@ impl<'d> WatchApp<'d> {
     }
 
     /// Handles a key. Returns whether the program should end.
-    pub(super) fn press(&mut self, key: KeyEvent) -> bool {
-        if key.modifiers.contains(KeyModifiers::CONTROL) {
-            return matches!(key.code, KeyCode::Char('c' | 'd'));
+    pub(super) fn press(&mut self, key: Key) -> bool {
+        if is_end(key) {
+            return true;
         }
         if self.helps {
             self.helps = false;
-            return key.code == KeyCode::Char('q');
+            return key == Key::Char('q');
         }
-        if self.filter.press(key.code) {
+        if self.filter.press(key) {
             self.selected = 0;
             return false;
         }
-        match key.code {
-            KeyCode::Char('q') => return true,
-            KeyCode::Esc if self.open.is_some() => self.open = None,
-            KeyCode::Esc if self.filter.is_empty() => return true,
-            KeyCode::Esc => self.filter.clear(),
-            KeyCode::Char('s') => self.order = self.order.next(),
-            KeyCode::Char('r') => self.is_reversed = !self.is_reversed,
-            KeyCode::Char('p') => {
+        match key {
+            Key::Char('q') => return true,
+            Key::Esc if self.open.is_some() => self.open = None,
+            Key::Esc if self.filter.is_empty() => return true,
+            Key::Esc => self.filter.clear(),
+            Key::Char('s') => self.order = self.order.next(),
+            Key::Char('r') => self.is_reversed = !self.is_reversed,
+            Key::Char('p') => {
                 self.paused = match self.paused {
                     Some(_) => None,
                     None => Some(self.table.clone()),
                 };
             }
-            KeyCode::Char('c') => {
+            Key::Char('c') => {
                 self.table = MessageTable::default();
                 self.paused = None;
                 self.open = None;
             }
-            KeyCode::Char('d') => self.shows_signals = !self.shows_signals,
-            KeyCode::Char('h' | '?') => self.helps = true,
-            KeyCode::Char('/') => self.filter.edit(),
-            KeyCode::Enter => self.toggle(),
-            KeyCode::Up => self.selected = self.selected.saturating_sub(1),
-            KeyCode::Down => self.selected = self.selected.saturating_add(1),
-            KeyCode::PageUp => self.selected = self.selected.saturating_sub(10),
-            KeyCode::PageDown => self.selected = self.selected.saturating_add(10),
-            KeyCode::Home => self.selected = 0,
-            KeyCode::End => self.selected = usize::MAX,
+            Key::Char('d') => self.shows_signals = !self.shows_signals,
+            Key::Char('h' | '?') => self.helps = true,
+            Key::Char('/') => self.filter.edit(),
+            ENTER => self.toggle(),
+            Key::Up => self.selected = self.selected.saturating_sub(1),
+            Key::Down => self.selected = self.selected.saturating_add(1),
+            Key::PageUp => self.selected = self.selected.saturating_sub(10),
+            Key::PageDown => self.selected = self.selected.saturating_add(10),
+            Key::Home => self.selected = 0,
+            Key::End => self.selected = usize::MAX,
             _ => {}
         }
         false

@@ -2,12 +2,11 @@
 
 use super::app::WatchApp;
 use super::{OpenSource, WatchEnd, view};
-use crate::commands::screen::{TerminalInput, next_input};
+use crate::commands::terminal::{LiveTerminal, TerminalInput};
 use crate::opening::unix_now;
 use crate::stop_signal::{SecondSignal, StopSignal};
 use crate::watching::{NamedDatabases, WatchLosses, WatchNews};
 use console::Failure;
-use ratatui::DefaultTerminal;
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
@@ -33,9 +32,9 @@ pub(super) fn show(
 ) -> Result<WatchLosses, Failure> {
     let quit = StopSignal::listen(SecondSignal::Waits)?;
     let mut app = WatchApp::new(source.ports.clone(), source.is_gateway, databases, color);
-    let mut terminal = ratatui::try_init()?;
+    let mut terminal = LiveTerminal::open()?;
     let shown = turns(&mut terminal, &mut app, source, end, &quit);
-    ratatui::try_restore()?;
+    drop(terminal);
     if let Some(why) = shown? {
         println!("{why}");
     }
@@ -44,7 +43,7 @@ pub(super) fn show(
 
 /// Draws and handles keys; returns why the source has ended, if it has.
 fn turns(
-    terminal: &mut DefaultTerminal,
+    terminal: &mut LiveTerminal,
     app: &mut WatchApp<'_>,
     source: &OpenSource,
     mut end: WatchEnd,
@@ -62,7 +61,7 @@ fn turns(
             is_changed = false;
         }
         let wait = if has_more { Duration::ZERO } else { TURN };
-        match next_input(end.wait(wait))? {
+        match terminal.next_input(end.wait(wait))? {
             TerminalInput::Key(key) if app.press(key) => return Ok(None),
             TerminalInput::Key(_) | TerminalInput::Resized => is_changed = true,
             TerminalInput::Nothing => {}

@@ -1,7 +1,7 @@
 //! Several streams at one UDP address: a port each.
 
 use super::bound::{TunnelSocket, socket_at};
-use super::socket::{DatagramSocket, SendMark};
+use super::socket::{DatagramSocket, SendMark, SendSocket};
 use crate::PortOpener;
 use net::ieee1722::stream_of;
 use std::collections::{HashMap, VecDeque};
@@ -71,21 +71,13 @@ impl AsRawFd for StreamSender {
     }
 }
 
-impl DatagramSocket for StreamSender {
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.socket.receive(buffer)
-    }
-
+impl SendSocket for StreamSender {
     fn send(&self, datagram: &[u8], to: SocketAddr, mark: SendMark) -> io::Result<()> {
         self.socket.send(datagram, to, mark)
     }
 
     fn hold(&self, urgent_waits: bool) {
         self.socket.hold(urgent_waits);
-    }
-
-    fn dropped(&self) -> u64 {
-        0
     }
 }
 
@@ -184,8 +176,14 @@ impl AsRawFd for StreamSocket {
     }
 }
 
+impl SendSocket for StreamSocket {
+    fn send(&self, datagram: &[u8], to: SocketAddr, mark: SendMark) -> io::Result<()> {
+        self.association.socket.send(datagram, to, mark)
+    }
+}
+
 impl DatagramSocket for StreamSocket {
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let mut inboxes = self.association.inboxes();
         // First those that another port has read, also if that port is gone.
         let own = inboxes.iter_mut().find(|inbox| inbox.port == self.port);
@@ -204,10 +202,6 @@ impl DatagramSocket for StreamSocket {
             }
         }
         Err(ErrorKind::WouldBlock.into())
-    }
-
-    fn send(&self, datagram: &[u8], to: SocketAddr, mark: SendMark) -> io::Result<()> {
-        self.association.socket.send(datagram, to, mark)
     }
 
     /// The kernel's number belongs to the first port of the address.

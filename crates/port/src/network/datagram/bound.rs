@@ -1,6 +1,6 @@
 //! The UDP sockets of a gateway's tunnels, by the address to which they are bound.
 
-use super::socket::{DatagramSocket, SendMark};
+use super::socket::{DatagramSocket, SendMark, SendSocket};
 use crate::PortOpener;
 use rustix::net::sockopt;
 use std::collections::HashMap;
@@ -74,11 +74,7 @@ impl AsRawFd for TunnelSocket {
     }
 }
 
-impl DatagramSocket for Arc<TunnelSocket> {
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.socket.recv_from(buffer)
-    }
-
+impl SendSocket for Arc<TunnelSocket> {
     fn send(&self, datagram: &[u8], to: SocketAddr, mark: SendMark) -> io::Result<()> {
         if !mark.urgent && self.urgent.load(Relaxed) > 0 {
             return Err(ErrorKind::WouldBlock.into());
@@ -92,6 +88,12 @@ impl DatagramSocket for Arc<TunnelSocket> {
             true => self.urgent.fetch_add(1, Relaxed),
             false => self.urgent.fetch_sub(1, Relaxed),
         };
+    }
+}
+
+impl DatagramSocket for Arc<TunnelSocket> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.socket.recv_from(buffer)
     }
 
     fn dropped(&self) -> u64 {
@@ -133,7 +135,7 @@ mod tests {
                 eprintln!("SKIPPED because there is no address {address}");
                 continue;
             };
-            let socket = Arc::new(socket);
+            let mut socket = Arc::new(socket);
             let room = sockopt::socket_send_buffer_size(&socket.socket).unwrap();
             assert!((4608..=16_384).contains(&room), "{room}");
             let to = socket.socket.local_addr().unwrap();

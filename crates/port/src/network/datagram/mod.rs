@@ -33,7 +33,7 @@ pub(crate) use tunnel::{
 };
 
 #[cfg(feature = "ieee1722")]
-pub(crate) use ethernet::{EthernetEnds, EthernetSocket};
+pub(crate) use ethernet::{EthernetEnds, EthernetReceiver};
 pub(crate) use guard::LoopRules;
 pub(crate) use presentation::PresentationRules;
 #[cfg(feature = "ieee1722")]
@@ -50,7 +50,7 @@ use guard::LoopGuard;
 use net::{DatagramReader, DatagramWriter, PlayOutRules};
 use presentation::{PresentationClock, PresentationReader, PresentationWriter};
 use reports::PeerReports;
-use socket::DatagramSocket;
+use socket::{DatagramSocket, SendSocket};
 use std::net::SocketAddr;
 #[cfg(feature = "multicast")]
 use std::net::UdpSocket;
@@ -92,7 +92,7 @@ impl DatagramPort {
     fn halves<S, T>(self, port: &str, opener: &mut PortOpener, receiving: S, sending: T) -> Halves
     where
         S: DatagramSocket + AsRawFd + 'static,
-        T: DatagramSocket + AsRawFd + 'static,
+        T: SendSocket + AsRawFd + 'static,
     {
         let epoch = opener.epoch();
         let guard = LoopGuard::new(opener, port, self.loops);
@@ -134,9 +134,10 @@ impl DatagramPort {
         self,
         port: &str,
         opener: &mut PortOpener,
-        socket: Arc<EthernetSocket>,
+        receiver: EthernetReceiver,
     ) -> Halves {
-        self.halves(port, opener, Arc::clone(&socket), socket)
+        let sender = receiver.sender();
+        self.halves(port, opener, receiver, sender)
     }
 
     /// Returns the halves with two sockets of its own.

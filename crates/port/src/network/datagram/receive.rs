@@ -23,6 +23,12 @@ use std::os::fd::AsRawFd;
 /// Greatest length of a datagram, bytes.
 const LONGEST: usize = 65_536;
 
+/// A datagram that comes at least this long after the one before it, ns, is alone: its frames leave
+/// before the half asks for another one, because a call that finds nothing takes longer than it
+/// gains. It is longer than a worker's step on a slow processor, so that datagrams that come faster
+/// than the worker takes them one by one are one batch.
+const PAUSE: Nanos = 200_000;
+
 pub(super) struct DatagramReceive<S> {
     socket: S,
     reader: Box<dyn DatagramReader>,
@@ -44,6 +50,8 @@ pub(super) struct DatagramReceive<S> {
     counters: RxCounters,
     remarks: LatestRemarks,
     places: SenderPlaces,
+    /// The time of the last frame.
+    newest: Nanos,
 }
 
 impl<S: DatagramSocket> DatagramReceive<S> {
@@ -72,6 +80,7 @@ impl<S: DatagramSocket> DatagramReceive<S> {
             counters: RxCounters::default(),
             remarks: LatestRemarks::default(),
             places: SenderPlaces::default(),
+            newest: 0,
         }
     }
 
@@ -147,6 +156,8 @@ impl<S: DatagramSocket> DatagramReceive<S> {
         pass: &mut dyn FnMut(FrameRef<'_>, Token),
     ) -> (usize, bool) {
         let (mut taken, mut passed) = (0, 0);
+        // Frames that wait may be due after those of a datagram that is still in the socket.
+        let is_alone = now.saturating_sub(self.newest) >= PAUSE && !self.senders.may_wait();
         // A datagram may have no frame: the number of datagrams has a limit, too.
         let mut datagrams = 0;
         loop {
@@ -164,6 +175,7 @@ impl<S: DatagramSocket> DatagramReceive<S> {
                     break;
                 };
                 taken += 1;
+                self.newest = now;
                 if let Some(why) = self.guard.drops(found.trail) {
                     self.counters.returned += 1;
                     self.far += u64::from(why == LoopDrop::TooFar);
@@ -192,6 +204,10 @@ impl<S: DatagramSocket> DatagramReceive<S> {
             }
             if datagrams > budget {
                 return (passed, true);
+            }
+            if is_alone && taken > 0 {
+                // The descriptor stays readable if there are more.
+                return (passed, false);
             }
             datagrams += 1;
             match self.socket.receive(&mut self.buffer) {
@@ -317,5 +333,10 @@ impl<S: DatagramSocket + AsRawFd> PollReceive for DatagramReceive<S> {
             readable: true,
             writable: false,
         }
+    }
+
+    fn is_quiet(&self) -> bool {
+        // What is due at a time is found by a step at that time: see `deadline`.
+        self.socket.is_quiet()
     }
 }

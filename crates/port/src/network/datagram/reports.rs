@@ -1,7 +1,7 @@
 //! Reports between two gateways: the sums of what was sent, the round trip, and the other clock.
 
 use super::senders::Senders;
-use super::socket::{DatagramSocket, SendMark};
+use super::socket::{SendMark, SendSocket};
 use super::stream_run::StreamRun;
 use crate::RxCounters;
 use frame::Nanos;
@@ -92,7 +92,7 @@ impl PeerReports {
     }
 
     /// Sends a report if it is time.
-    pub(super) fn send(&mut self, socket: &impl DatagramSocket, senders: &Senders, now: Nanos) {
+    pub(super) fn send(&mut self, socket: &impl SendSocket, senders: &Senders, now: Nanos) {
         if now < self.next {
             return;
         }

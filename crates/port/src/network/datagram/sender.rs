@@ -2,7 +2,7 @@
 
 use super::guard::LoopGuard;
 use super::presentation::PresentationWriter;
-use super::socket::{DatagramSocket, SendMark};
+use super::socket::{SendMark, SendSocket};
 use super::stream_run::StreamRun;
 use crate::network::remarks::LatestRemarks;
 use crate::{Token, TxCounters};
@@ -52,7 +52,7 @@ impl FrameDatagram {
 }
 
 /// Writes and sends the datagrams of a port.
-pub(super) struct FrameSender<S: DatagramSocket> {
+pub(super) struct FrameSender<S: SendSocket> {
     pub(super) socket: S,
     to: SocketAddr,
     pub(super) writer: Box<dyn DatagramWriter>,
@@ -70,13 +70,13 @@ pub(super) struct FrameSender<S: DatagramSocket> {
     holds: bool,
 }
 
-impl<S: DatagramSocket> Drop for FrameSender<S> {
+impl<S: SendSocket> Drop for FrameSender<S> {
     fn drop(&mut self) {
         self.hold(false);
     }
 }
 
-impl<S: DatagramSocket> FrameSender<S> {
+impl<S: SendSocket> FrameSender<S> {
     pub(super) fn new(
         socket: S,
         to: SocketAddr,

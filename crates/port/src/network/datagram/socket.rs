@@ -13,14 +13,8 @@ pub(super) struct SendMark {
     pub(super) urgent: bool,
 }
 
-/// A socket that sends and receives datagrams and never blocks. Tests have one in memory.
-pub(super) trait DatagramSocket: Send + 'static {
-    /// Receives a datagram.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::WouldBlock`]: there is none. Others are reports of the network.
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)>;
-
+/// A socket that sends datagrams and never blocks. Tests have one in memory.
+pub(super) trait SendSocket: Send + 'static {
     /// Sends a datagram.
     ///
     /// # Errors
@@ -32,6 +26,20 @@ pub(super) trait DatagramSocket: Send + 'static {
     fn hold(&self, urgent_waits: bool) {
         let _ = urgent_waits;
     }
+}
+
+/// A socket that also receives datagrams; it never blocks, either.
+pub(super) trait DatagramSocket: SendSocket {
+    /// Receives a datagram.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`]: there is none. Others are reports of the network.
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)>;
+
+    /// Returns whether it is certain that no datagram has come, without a system call.
+    fn is_quiet(&self) -> bool {
+        false
+    }
 
     /// Returns the number of datagrams that found no room in the receive buffer.
     fn dropped(&self) -> u64;
@@ -42,13 +50,15 @@ pub(super) trait DatagramSocket: Send + 'static {
     }
 }
 
-impl DatagramSocket for Arc<UdpSocket> {
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.recv_from(buffer)
-    }
-
+impl SendSocket for Arc<UdpSocket> {
     fn send(&self, datagram: &[u8], to: SocketAddr, _mark: SendMark) -> io::Result<()> {
         self.send_to(datagram, to).map(drop)
+    }
+}
+
+impl DatagramSocket for Arc<UdpSocket> {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.recv_from(buffer)
     }
 
     fn dropped(&self) -> u64 {

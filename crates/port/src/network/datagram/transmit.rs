@@ -4,7 +4,7 @@ use super::backlog::{BacklogResult, SendBacklog, SendClass};
 use super::guard::LoopGuard;
 use super::presentation::PresentationWriter;
 use super::sender::{FrameDatagram, FrameSender};
-use super::socket::{DatagramSocket, SendMark};
+use super::socket::{SendMark, SendSocket};
 use super::stream_run::StreamRun;
 use crate::network::ids::{IdRange, is_urgent};
 use crate::network::unix_time;
@@ -55,7 +55,7 @@ impl PackRules {
 /// As long as the socket has room, an urgent frame leaves at once in a datagram of its own, and
 /// others are packed in the order in which they come. While it has none, frames wait in the order
 /// of their class and priority; the datagram that was being packed is the first of its class.
-pub(super) struct DatagramTransmit<S: DatagramSocket> {
+pub(super) struct DatagramTransmit<S: SendSocket> {
     sender: FrameSender<S>,
     rules: PackRules,
     epoch: Nanos,
@@ -67,7 +67,7 @@ pub(super) struct DatagramTransmit<S: DatagramSocket> {
     backlog: SendBacklog,
 }
 
-impl<S: DatagramSocket> DatagramTransmit<S> {
+impl<S: SendSocket> DatagramTransmit<S> {
     pub(super) fn new(
         socket: S,
         to: SocketAddr,
@@ -223,7 +223,7 @@ impl<S: DatagramSocket> DatagramTransmit<S> {
     }
 }
 
-impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
+impl<S: SendSocket> Transmit for DatagramTransmit<S> {
     fn transmit(
         &mut self,
         now: Nanos,
@@ -287,7 +287,7 @@ impl<S: DatagramSocket> Transmit for DatagramTransmit<S> {
     }
 }
 
-impl<S: DatagramSocket + AsRawFd> PollTransmit for DatagramTransmit<S> {
+impl<S: SendSocket + AsRawFd> PollTransmit for DatagramTransmit<S> {
     fn wait(&self) -> PortWait {
         PortWait {
             fd: self.sender.blocked.then(|| self.sender.socket.as_raw_fd()),

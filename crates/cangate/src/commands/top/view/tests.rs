@@ -2,7 +2,7 @@ use super::*;
 use crate::rates::{GatewayRates, PortRate, RouteRate};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::termion::event::Key;
 use std::time::Duration;
 
 #[path = "../../../../tests/pictures/mod.rs"]
@@ -58,13 +58,13 @@ fn app() -> TopApp {
 fn press(app: &mut TopApp, keys: &str) -> bool {
     keys.chars().any(|c| {
         let code = match c {
-            '\n' => KeyCode::Enter,
-            '\t' => KeyCode::Tab,
-            '\x1b' => KeyCode::Esc,
-            'v' => KeyCode::Down,
-            c => KeyCode::Char(c),
+            '\n' => Key::Char('\n'),
+            '\t' => Key::Char('\t'),
+            '\x1b' => Key::Esc,
+            'v' => Key::Down,
+            c => Key::Char(c),
         };
-        app.press(KeyEvent::new(code, KeyModifiers::NONE))
+        app.press(code)
     })
 }
 
@@ -123,8 +123,8 @@ fn rows_are_sorted_and_filtered() {
     assert_eq!(order(&mut app), ["doors", "wheel", "torque"]);
     press(&mut app, "/ENGqs");
     assert!(screen(&mut app, 80, 20).contains("filter: ENGqs"));
-    app.press(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
-    app.press(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
+    app.press(Key::Backspace);
+    app.press(Key::Backspace);
     press(&mut app, "\n");
     assert_eq!(order(&mut app), ["torque"]);
     assert!(screen(&mut app, 80, 20).contains("/ filter: ENG"));
@@ -132,7 +132,7 @@ fn rows_are_sorted_and_filtered() {
     assert_eq!(order(&mut app).len(), 3);
     assert!(press(&mut app, "\x1b"));
     assert!(press(&mut app, "q"));
-    let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    let control_c = Key::Ctrl('c');
     assert!(app.press(control_c));
 }
 

@@ -4,7 +4,7 @@ use frame::FrameBuf;
 use frame::text::parse_frame;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::termion::event::Key;
 use std::sync::Arc;
 
 const SECOND: Nanos = 1_000_000_000;
@@ -73,13 +73,13 @@ fn app(databases: &NamedDatabases) -> WatchApp<'_> {
 fn press(app: &mut WatchApp<'_>, keys: &str) -> bool {
     keys.chars().any(|c| {
         let code = match c {
-            '\n' => KeyCode::Enter,
-            '\x1b' => KeyCode::Esc,
-            'v' => KeyCode::Down,
-            '^' => KeyCode::Up,
-            c => KeyCode::Char(c),
+            '\n' => Key::Char('\n'),
+            '\x1b' => Key::Esc,
+            'v' => Key::Down,
+            '^' => Key::Up,
+            c => Key::Char(c),
         };
-        app.press(KeyEvent::new(code, KeyModifiers::NONE))
+        app.press(code)
     })
 }
 

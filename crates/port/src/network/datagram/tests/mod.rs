@@ -13,7 +13,7 @@ use super::ArrivalRules;
 use super::guard::{LoopGuard, LoopRules};
 use super::receive::DatagramReceive;
 use super::reports::{PeerReports, ReportRules};
-use super::socket::{DatagramSocket, SendMark};
+use super::socket::{DatagramSocket, SendMark, SendSocket};
 use super::stream_run::StreamRun;
 use super::transmit::{DatagramTransmit, PackRules};
 use crate::network::ids::IdRange;
@@ -72,19 +72,7 @@ impl MemorySocket {
     }
 }
 
-impl DatagramSocket for MemorySocket {
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let datagram = self.incoming.lock().unwrap().pop_front();
-        let datagram = datagram.ok_or(ErrorKind::WouldBlock)?;
-        buffer[..datagram.len()].copy_from_slice(&datagram);
-        let mut from = PEER;
-        if datagram[0] == OTHER_SENDER {
-            from.set_port(datagram[1].into());
-            buffer[..2].fill(0);
-        }
-        Ok((datagram.len(), from))
-    }
-
+impl SendSocket for MemorySocket {
     fn send(&self, datagram: &[u8], _to: SocketAddr, mark: SendMark) -> io::Result<()> {
         if self.room.load(Relaxed) <= self.outgoing.lock().unwrap().len() {
             return Err(ErrorKind::WouldBlock.into());
@@ -95,6 +83,20 @@ impl DatagramSocket for MemorySocket {
         self.marks.lock().unwrap().push(mark.dscp);
         self.outgoing.lock().unwrap().push_back(datagram.to_vec());
         Ok(())
+    }
+}
+
+impl DatagramSocket for MemorySocket {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let datagram = self.incoming.lock().unwrap().pop_front();
+        let datagram = datagram.ok_or(ErrorKind::WouldBlock)?;
+        buffer[..datagram.len()].copy_from_slice(&datagram);
+        let mut from = PEER;
+        if datagram[0] == OTHER_SENDER {
+            from.set_port(datagram[1].into());
+            buffer[..2].fill(0);
+        }
+        Ok((datagram.len(), from))
     }
 
     fn dropped(&self) -> u64 {
