@@ -30,8 +30,12 @@ fn signals_in_an_image_equal_those_of_exact_numbers() {
     run_here(1, 50_000);
 }
 
-#[test]
-#[ignore = "heavy"]
-fn millions_of_signals_in_an_image_equal_those_of_exact_numbers() {
-    run_here(2, 10_000_000);
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "heavy"]
+    fn millions_of_signals_in_an_image_equal_those_of_exact_numbers() {
+        run_here(2, 10_000_000);
+    }
 }

@@ -37,7 +37,7 @@ impl FuzzOptions {
     pub(crate) fn smoke() -> Self {
         Self {
             target: None,
-            seconds: 3,
+            seconds: 2,
             coverage: false,
             input: None,
             seed: 1,

@@ -109,7 +109,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     all(
         "reproduce",
         220,
-        "`cangate lab reproduce --quick --without-machines --without-searches`",
+        "`cangate lab reproduce --quick` of 11 claims, one of each kind",
     ),
     long(
         "features",
@@ -119,7 +119,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     long(
         "claims",
         350,
-        "`cangate lab reproduce --quick`: of the claims those that `reproduce` leaves out",
+        "`cangate lab reproduce --quick`: the claims that `reproduce` leaves out",
     ),
     all(
         "benches",

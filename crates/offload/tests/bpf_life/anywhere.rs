@@ -110,53 +110,57 @@ fn a_signal_while_the_program_is_looked_through_harms_nothing() {
     }
 }
 
-/// The duration of a reload, with tables that need more and more of the program. It is printed, not
-/// checked.
-#[test]
-#[ignore = "a measurement"]
-fn how_long_a_reload_takes() {
-    bpf!();
-    let ports = names(&["cgt_none0", "cgt_none1"]);
-    let mut plain = route("r", 1, 0, 1);
-    let mut tables = vec![("one route", vec![plain.clone()])];
-    plain.actions.push(crate::common::set_id(2));
-    tables.push(("a modification", vec![plain.clone()]));
-    plain.limit = Some(route::RateLimit {
-        frames: 1,
-        per: 1_000_000,
-        burst: 1,
-        per_id: None,
-    });
-    tables.push(("and a limit", vec![plain.clone()]));
-    plain.matching.payload.push(route::PayloadPattern {
-        at: 0,
-        mask: vec![0xFF],
-        value: vec![1],
-    });
-    tables.push(("and a pattern", vec![plain]));
-    let many = (0..10_000).map(|n| {
-        let mut route = route(&format!("r{n}"), 0, 0, 1);
-        route.matching.ids[0].set = IdSet::Range {
-            eff: true,
-            first: n,
-            last: n,
-        };
-        route
-    });
-    tables.push(("10000 routes", many.collect()));
-    let instance = GatewayInstance::new("how long");
-    let start = BpfOffload::start(&instance, &routes(vec![]), &ports, BpfOptions::default());
-    let (mut offload, _) = start.unwrap();
-    for (what, list) in tables {
-        let table = routes(list);
-        let mut times: Vec<_> = (0..5)
-            .map(|_| {
-                let start = Instant::now();
-                offload.reload(&table, &ports).unwrap();
-                start.elapsed()
-            })
-            .collect();
-        times.sort();
-        println!("{what}: {:?} to {:?}", times[0], times[4]);
+mod long {
+    use super::*;
+
+    /// The duration of a reload, with tables that need more and more of the program. It is printed,
+    /// not checked.
+    #[test]
+    #[ignore = "a measurement"]
+    fn how_long_a_reload_takes() {
+        bpf!();
+        let ports = names(&["cgt_none0", "cgt_none1"]);
+        let mut plain = route("r", 1, 0, 1);
+        let mut tables = vec![("one route", vec![plain.clone()])];
+        plain.actions.push(crate::common::set_id(2));
+        tables.push(("a modification", vec![plain.clone()]));
+        plain.limit = Some(route::RateLimit {
+            frames: 1,
+            per: 1_000_000,
+            burst: 1,
+            per_id: None,
+        });
+        tables.push(("and a limit", vec![plain.clone()]));
+        plain.matching.payload.push(route::PayloadPattern {
+            at: 0,
+            mask: vec![0xFF],
+            value: vec![1],
+        });
+        tables.push(("and a pattern", vec![plain]));
+        let many = (0..10_000).map(|n| {
+            let mut route = route(&format!("r{n}"), 0, 0, 1);
+            route.matching.ids[0].set = IdSet::Range {
+                eff: true,
+                first: n,
+                last: n,
+            };
+            route
+        });
+        tables.push(("10000 routes", many.collect()));
+        let instance = GatewayInstance::new("how long");
+        let start = BpfOffload::start(&instance, &routes(vec![]), &ports, BpfOptions::default());
+        let (mut offload, _) = start.unwrap();
+        for (what, list) in tables {
+            let table = routes(list);
+            let mut times: Vec<_> = (0..5)
+                .map(|_| {
+                    let start = Instant::now();
+                    offload.reload(&table, &ports).unwrap();
+                    start.elapsed()
+                })
+                .collect();
+            times.sort();
+            println!("{what}: {:?} to {:?}", times[0], times[4]);
+        }
     }
 }

@@ -112,89 +112,6 @@ fn no_frame_is_sent_twice_while_tables_are_exchanged() {
     assert!(counts[2].sent <= through, "{} {through}", counts[2].sent);
 }
 
-/// The time without a rule during a replacement: at most the duration of the call that removes the
-/// old rule and adds the new one. It is printed, not checked; it is meaningful in virtual time.
-#[test]
-#[ignore = "a measurement"]
-fn how_long_a_replacement_takes() {
-    let _alone = alone();
-    let kernel = interfaces!();
-    let mut cangw = CanGwKernel::open().unwrap();
-    let names = names(&kernel);
-    for rules in [1, 100, 1000] {
-        let all = (0..rules).map(|id| route(&format!("r{id}"), id)).collect();
-        let (offload, _) =
-            CanGwOffload::start(&GatewayInstance::new("gap"), &routes(all), &names).unwrap();
-        // The rule that is tried last is at the end of the kernel's list.
-        let old = cangw.list().unwrap().pop().unwrap().job;
-        let mut times = Vec::new();
-        for number in 0..200_u32 {
-            let new = old.clone().unmarked();
-            let new = new.marked(old.mark() ^ 0x4000_0000, true);
-            let (from, to) = if number % 2 == 0 {
-                (&old, new)
-            } else {
-                (&new, old.clone())
-            };
-            let requests = [JobRequest::Delete(from.clone()), JobRequest::Add(to)];
-            let start = Instant::now();
-            let answers = cangw.carry_out(&requests).unwrap();
-            times.push(start.elapsed());
-            assert_eq!(answers, [None, None]);
-        }
-        times.sort();
-        println!(
-            "{rules} rules: a replacement takes {:?}, {:?}, {:?} (least, median, most of {})",
-            times[0],
-            times[times.len() / 2],
-            times[times.len() - 1],
-            times.len()
-        );
-        drop(offload);
-    }
-}
-
-/// The cost of a rule's mark for each frame. It is printed, not checked; it is meaningful in
-/// virtual time.
-#[test]
-#[ignore = "a measurement"]
-fn what_a_mark_costs() {
-    const FRAMES: u64 = 500;
-    let _alone = alone();
-    let mut kernel = interfaces!();
-    let mut cangw = CanGwKernel::open().unwrap();
-    let (offload, _) = CanGwOffload::start(
-        &GatewayInstance::new("cost"),
-        &routes(vec![route("r", 0x70)]),
-        &names(&kernel),
-    )
-    .unwrap();
-    let job = cangw.list().unwrap().pop().unwrap().job.unmarked();
-    drop(offload);
-    for (what, job) in [
-        ("no mark", job.clone()),
-        (
-            "a mark that is not carried out",
-            job.clone().marked(0x9000_0001, true),
-        ),
-        (
-            "CGW_MOD_UID and a modification of nothing",
-            job.marked(0x9000_0001, false),
-        ),
-    ] {
-        cangw.one(&JobRequest::Add(job)).unwrap();
-        let mut frame = || kernel.send(&numbered(0));
-        (0..50).for_each(|_| frame());
-        let start = Instant::now();
-        (0..FRAMES).for_each(|_| frame());
-        let each = start.elapsed() / FRAMES as u32;
-        let job = cangw.list().unwrap().pop().unwrap();
-        println!("{what}: {each:?} a frame, {} handled", job.counters.handled);
-        kernel.receive(2 * (FRAMES as usize + 50), Duration::ZERO);
-        cangw.one(&JobRequest::Delete(job.job)).unwrap();
-    }
-}
-
 fn take(kernel: &mut crate::kernel::Kernel, more: u64, seen: &mut BTreeMap<u64, Vec<u32>>) {
     let out = kernel.receive(0, Duration::from_millis(more));
     for frame in &out[1] {
@@ -202,5 +119,93 @@ fn take(kernel: &mut crate::kernel::Kernel, more: u64, seen: &mut BTreeMap<u64, 
         let number = u64::from_le_bytes(view.data().try_into().unwrap());
         let id = view.header().id().raw();
         seen.entry(number).or_default().push(id);
+    }
+}
+
+mod long {
+    use super::*;
+
+    /// The time without a rule during a replacement: at most the duration of the call that removes
+    /// the old rule and adds the new one. It is printed, not checked; it is meaningful in virtual
+    /// time.
+    #[test]
+    #[ignore = "a measurement"]
+    fn how_long_a_replacement_takes() {
+        let _alone = alone();
+        let kernel = interfaces!();
+        let mut cangw = CanGwKernel::open().unwrap();
+        let names = names(&kernel);
+        for rules in [1, 100, 1000] {
+            let all = (0..rules).map(|id| route(&format!("r{id}"), id)).collect();
+            let (offload, _) =
+                CanGwOffload::start(&GatewayInstance::new("gap"), &routes(all), &names).unwrap();
+            // The rule that is tried last is at the end of the kernel's list.
+            let old = cangw.list().unwrap().pop().unwrap().job;
+            let mut times = Vec::new();
+            for number in 0..200_u32 {
+                let new = old.clone().unmarked();
+                let new = new.marked(old.mark() ^ 0x4000_0000, true);
+                let (from, to) = if number % 2 == 0 {
+                    (&old, new)
+                } else {
+                    (&new, old.clone())
+                };
+                let requests = [JobRequest::Delete(from.clone()), JobRequest::Add(to)];
+                let start = Instant::now();
+                let answers = cangw.carry_out(&requests).unwrap();
+                times.push(start.elapsed());
+                assert_eq!(answers, [None, None]);
+            }
+            times.sort();
+            println!(
+                "{rules} rules: a replacement takes {:?}, {:?}, {:?} (least, median, most of {})",
+                times[0],
+                times[times.len() / 2],
+                times[times.len() - 1],
+                times.len()
+            );
+            drop(offload);
+        }
+    }
+
+    /// The cost of a rule's mark for each frame. It is printed, not checked; it is meaningful in
+    /// virtual time.
+    #[test]
+    #[ignore = "a measurement"]
+    fn what_a_mark_costs() {
+        const FRAMES: u64 = 500;
+        let _alone = alone();
+        let mut kernel = interfaces!();
+        let mut cangw = CanGwKernel::open().unwrap();
+        let (offload, _) = CanGwOffload::start(
+            &GatewayInstance::new("cost"),
+            &routes(vec![route("r", 0x70)]),
+            &names(&kernel),
+        )
+        .unwrap();
+        let job = cangw.list().unwrap().pop().unwrap().job.unmarked();
+        drop(offload);
+        for (what, job) in [
+            ("no mark", job.clone()),
+            (
+                "a mark that is not carried out",
+                job.clone().marked(0x9000_0001, true),
+            ),
+            (
+                "CGW_MOD_UID and a modification of nothing",
+                job.marked(0x9000_0001, false),
+            ),
+        ] {
+            cangw.one(&JobRequest::Add(job)).unwrap();
+            let mut frame = || kernel.send(&numbered(0));
+            (0..50).for_each(|_| frame());
+            let start = Instant::now();
+            (0..FRAMES).for_each(|_| frame());
+            let each = start.elapsed() / FRAMES as u32;
+            let job = cangw.list().unwrap().pop().unwrap();
+            println!("{what}: {each:?} a frame, {} handled", job.counters.handled);
+            kernel.receive(2 * (FRAMES as usize + 50), Duration::ZERO);
+            cangw.one(&JobRequest::Delete(job.job)).unwrap();
+        }
     }
 }

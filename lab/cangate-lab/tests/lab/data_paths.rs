@@ -306,15 +306,6 @@ fn they_agree_on_the_usual_kernel() {
     data_paths_agree_on("6.1", &PATHS);
 }
 
-/// There, BPF programs are attached in another way (tcx). The other paths are those of the usual
-/// kernel.
-#[test]
-#[ignore = "boots a guest"]
-fn that_of_bpf_agrees_on_the_newest_kernel() {
-    let Some(_lab) = waiting_lab() else { return };
-    data_paths_agree_on("7.3", &["bpf"]);
-}
-
 mod long {
     use super::*;
 

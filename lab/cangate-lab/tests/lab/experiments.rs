@@ -60,24 +60,6 @@ fn measured(words: &[&str], out: &Path) -> Vec<u8> {
 
 #[test]
 #[ignore = "boots a guest"]
-fn the_same_experiment_gives_the_same_bytes_beside_a_hog() {
-    let Some(_guest) = lab() else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let kvaser: &[&str] = &["--frames", "300"];
-    let timed: &[&str] = &[
-        "--frames", "300", "--bench", "timed", "--cpu", "board", "--load", "cpu",
-    ];
-    for words in [kvaser, timed] {
-        let first = measured(words, &dir.path().join("first.parquet"));
-        let hog = Hog::start();
-        let second = measured(words, &dir.path().join("second.parquet"));
-        drop(hog);
-        assert!(first == second, "{words:?}: the two files differ");
-    }
-}
-
-#[test]
-#[ignore = "boots a guest"]
 fn what_the_bench_costs_is_taken_off() {
     let Some(_guest) = lab() else { return };
     // FD where there is a real driver for it.
@@ -198,40 +180,62 @@ fn a_matrix_is_made_once_and_listed() {
     assert!(String::from_utf8_lossy(&listed.stdout).contains("3 results"));
 }
 
-#[test]
-#[ignore = "boots a guest"]
-fn the_highest_rate_is_searched_for_once() {
-    let Some(_guest) = lab() else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let search = || {
-        let mut args = vec![
-            "lab",
-            "rate",
-            "--json",
-            "--out",
-            dir.path().to_str().unwrap(),
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "boots a guest"]
+    fn the_highest_rate_is_searched_for_once() {
+        let Some(_guest) = lab() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let search = || {
+            let mut args = vec![
+                "lab",
+                "rate",
+                "--json",
+                "--out",
+                dir.path().to_str().unwrap(),
+            ];
+            args.extend("--bench timed --cpu board:4 --payload 2 --frames 400".split(' '));
+            let output = cangate(&args).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{text}");
+            serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+        };
+        let found = search();
+        let rate = &found["rate"];
+        assert_eq!(rate["bound"], "gateway", "{rate}");
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        let (passed, failed) = (&rate["passed"], &rate["failed"]);
+        assert_eq!(passed["lost"], 0);
+        assert!(number(&failed["lost"]) > 0.0 || failed["queue_grows"] == true);
+        let (keeps, loses) = (
+            number(&passed["frames_per_s"]),
+            number(&failed["frames_per_s"]),
+        );
+        assert!(keeps < loses && loses < 1.02 * keeps, "{keeps} {loses}");
+        assert_eq!(number(&rate["frames_per_s"]), keeps);
+        // The same rate follows from the results in the folder, and nothing is run.
+        let files = || std::fs::read_dir(dir.path()).unwrap().count();
+        let count = files();
+        assert_eq!((search(), files()), (found, count));
+    }
+
+    #[test]
+    #[ignore = "boots a guest"]
+    fn the_same_experiment_gives_the_same_bytes_beside_a_hog() {
+        let Some(_guest) = lab() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let kvaser: &[&str] = &["--frames", "300"];
+        let timed: &[&str] = &[
+            "--frames", "300", "--bench", "timed", "--cpu", "board", "--load", "cpu",
         ];
-        args.extend("--bench timed --cpu board:4 --payload 2 --frames 400".split(' '));
-        let output = cangate(&args).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{text}");
-        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
-    };
-    let found = search();
-    let rate = &found["rate"];
-    assert_eq!(rate["bound"], "gateway", "{rate}");
-    let number = |value: &serde_json::Value| value.as_f64().unwrap();
-    let (passed, failed) = (&rate["passed"], &rate["failed"]);
-    assert_eq!(passed["lost"], 0);
-    assert!(number(&failed["lost"]) > 0.0 || failed["queue_grows"] == true);
-    let (keeps, loses) = (
-        number(&passed["frames_per_s"]),
-        number(&failed["frames_per_s"]),
-    );
-    assert!(keeps < loses && loses < 1.02 * keeps, "{keeps} {loses}");
-    assert_eq!(number(&rate["frames_per_s"]), keeps);
-    // The same rate follows from the results in the folder, and nothing is run.
-    let files = || std::fs::read_dir(dir.path()).unwrap().count();
-    let count = files();
-    assert_eq!((search(), files()), (found, count));
+        for words in [kvaser, timed] {
+            let first = measured(words, &dir.path().join("first.parquet"));
+            let hog = Hog::start();
+            let second = measured(words, &dir.path().join("second.parquet"));
+            drop(hog);
+            assert!(first == second, "{words:?}: the two files differ");
+        }
+    }
 }

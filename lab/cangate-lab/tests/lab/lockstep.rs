@@ -168,13 +168,6 @@ fn make_nice(machines: &[u32], _: &Path) {
     assert!(done.unwrap().success());
 }
 
-#[test]
-#[ignore = "boots guests"]
-fn machines_on_ethernet_repeat() {
-    let Some(_lab) = waiting_lab() else { return };
-    machines_on_ethernet_repeat_beside(|| None);
-}
-
 /// Compares a run with one beside the processes of `busy`.
 fn machines_on_ethernet_repeat_beside(busy: impl FnOnce() -> Option<Hogs>) {
     let alone = run(ETHERNET, |_, _| {});
@@ -443,24 +436,6 @@ fn a_machine_that_dies_ends_the_run_at_once() {
     assert!(dead.log("lan.csv").lines().count() > 1);
 }
 
-#[test]
-#[ignore = "boots guests"]
-fn a_machine_without_an_end_is_named() {
-    let Some(_lab) = waiting_lab() else { return };
-    let plan = format!(
-        "limit = \"3s\"\n{}",
-        ETHERNET.replace("-c 40", "-c 40000000")
-    );
-    let late = run(&plan, |_, _| {});
-    assert_eq!(late.output.status.code(), Some(1), "{}", late.out());
-    let err = late.err();
-    assert!(
-        err.contains("machine client has not ended after 3 s of virtual time"),
-        "{err}"
-    );
-    assert!(late.log("lan.csv").lines().count() > 100);
-}
-
 mod long {
     use super::*;
 
@@ -517,5 +492,30 @@ mod long {
             // 20 % of 180 packets, more or less.
             assert!((15..60).contains(&lost), "{sums}");
         }
+    }
+
+    #[test]
+    #[ignore = "boots guests"]
+    fn machines_on_ethernet_repeat() {
+        let Some(_lab) = waiting_lab() else { return };
+        machines_on_ethernet_repeat_beside(|| None);
+    }
+
+    #[test]
+    #[ignore = "boots guests"]
+    fn a_machine_without_an_end_is_named() {
+        let Some(_lab) = waiting_lab() else { return };
+        let plan = format!(
+            "limit = \"3s\"\n{}",
+            ETHERNET.replace("-c 40", "-c 40000000")
+        );
+        let late = run(&plan, |_, _| {});
+        assert_eq!(late.output.status.code(), Some(1), "{}", late.out());
+        let err = late.err();
+        assert!(
+            err.contains("machine client has not ended after 3 s of virtual time"),
+            "{err}"
+        );
+        assert!(late.log("lan.csv").lines().count() > 100);
     }
 }

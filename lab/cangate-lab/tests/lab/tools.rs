@@ -219,15 +219,19 @@ fn xl_frames_are_sent_watched_and_recorded_on_the_first_kernel_with_them() {
     xl_frames_are_sent_watched_and_recorded("6.1");
 }
 
-#[test]
-#[ignore = "boots a guest"]
-fn xl_frames_are_sent_watched_and_recorded_on_the_newest_kernel() {
-    xl_frames_are_sent_watched_and_recorded("7.3");
-}
-
 /// Returns the number that follows these words.
 fn number_after(text: &str, words: &str) -> u64 {
     let (_, rest) = text.split_once(words).unwrap();
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap()
+}
+
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "boots a guest"]
+    fn xl_frames_are_sent_watched_and_recorded_on_the_newest_kernel() {
+        xl_frames_are_sent_watched_and_recorded("7.3");
+    }
 }

@@ -101,9 +101,13 @@ fn an_old_kernel_is_named() {
     }
 }
 
-#[test]
-#[ignore = "heavy"]
-fn frames_pass_by_io_uring_on_a_newer_kernel() {
-    let Some(_lab) = lab() else { return };
-    passes("7.3");
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "heavy"]
+    fn frames_pass_by_io_uring_on_a_newer_kernel() {
+        let Some(_lab) = lab() else { return };
+        passes("7.3");
+    }
 }

@@ -62,8 +62,8 @@ impl EthernetEnds {
     }
 }
 
-/// The receiving half's part of a packet socket: memory that the kernel fills, so that a frame needs
-/// no system call.
+/// The receiving half's part of a packet socket: memory that the kernel fills, so that a frame
+/// needs no system call.
 pub(crate) struct EthernetReceiver {
     socket: Arc<EthernetSocket>,
     ring: RxRing,
