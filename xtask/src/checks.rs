@@ -129,7 +129,7 @@ pub(crate) fn doc(workspace: &Workspace) -> Result<TestTally> {
 
 /// Runs each part of every benchmark once. Nothing is measured.
 pub(crate) fn benches(workspace: &Workspace) -> Result<TestTally> {
-    let mut test = workspace.cargo("test");
+    let mut test = workspace.guest_cargo("test");
     // Unoptimized, and with the whole workspace: the step `build` has already built all crates that
     // the benchmarks use.
     test.args(["--no-fail-fast", "--workspace"]);

@@ -100,7 +100,7 @@ fn runner(workspace: &Workspace, debug: bool) -> Result<Command> {
     } else {
         ("smoke", "smoke")
     };
-    let mut build = workspace.cargo("build");
+    let mut build = workspace.guest_cargo("build");
     // With the whole workspace, so that every crate has the same features as in its tests.
     build.args(["--workspace", "--bin", "smoke", "--profile", profile]);
     build.args(["--features", "cangate-fuzz/xml"]);

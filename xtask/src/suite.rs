@@ -318,7 +318,7 @@ fn debug_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest
 
 /// Runs the examples in the API's documentation.
 fn doc_tests(workspace: &Workspace) -> Result<TestTally> {
-    let mut test = workspace.cargo("test");
+    let mut test = workspace.guest_cargo("test");
     test.args(["--workspace", "--doc", "--no-fail-fast"]);
     test.args(["--", "--show-output"]);
     Ok(libtest::run(&mut test, &workspace.log("doc"))?.tally)

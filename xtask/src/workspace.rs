@@ -118,6 +118,18 @@ impl Workspace {
         command
     }
 
+    /// Returns the same for a command that builds for debugging, in a run whose tests go on to
+    /// guests: they put hundreds of BPF programs into the kernels of emulated machines, each time
+    /// with the types of the whole kernel, which two crates read.
+    pub(crate) fn guest_cargo(&self, subcommand: &str) -> Command {
+        let mut command = self.cargo(subcommand);
+        for package in ["aya-obj", "object"] {
+            let level = format!("profile.dev.package.{package}.opt-level=2");
+            command.args(["--config", &level]);
+        }
+        command
+    }
+
     /// Returns the file for the complete output of a step.
     pub(crate) fn log(&self, step: &str) -> PathBuf {
         self.logs.join(format!("{step}.log"))
@@ -125,7 +137,10 @@ impl Workspace {
 
     /// Builds tests for debugging and lists their programs.
     pub(crate) fn test_binaries(&self, scope: TestScope) -> Result<Vec<TestBinary>> {
-        let mut build = self.cargo("test");
+        let mut build = match scope {
+            TestScope::Gateway => self.cargo("test"),
+            TestScope::All => self.guest_cargo("test"),
+        };
         build.args([
             "--workspace",
             "--tests",
