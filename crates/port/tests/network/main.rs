@@ -13,6 +13,7 @@ mod ethernet;
 mod port_text;
 #[cfg(feature = "ieee1722")]
 mod presentation;
+mod relayed;
 mod serial;
 mod streams;
 mod words;

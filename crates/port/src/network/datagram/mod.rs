@@ -3,6 +3,7 @@
 #[cfg(feature = "ieee1722")]
 mod association;
 mod backlog;
+mod batch;
 #[cfg(any(feature = "cannelloni", feature = "ieee1722"))]
 mod bound;
 #[cfg(feature = "ieee1722")]

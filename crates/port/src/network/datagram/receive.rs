@@ -1,6 +1,7 @@
 //! The receiving half.
 
 use super::ArrivalRules;
+use super::batch::BatchRule;
 use super::guard::{LoopDrop, LoopGuard};
 use super::place::{SenderPlace, SenderPlaces};
 use super::presentation::PresentationReader;
@@ -23,12 +24,6 @@ use std::os::fd::AsRawFd;
 /// Greatest length of a datagram, bytes.
 const LONGEST: usize = 65_536;
 
-/// A datagram that comes at least this long after the one before it, ns, is alone: its frames leave
-/// before the half asks for another one, because a call that finds nothing takes longer than it
-/// gains. It is longer than a worker's step on a slow processor, so that datagrams that come faster
-/// than the worker takes them one by one are one batch.
-const PAUSE: Nanos = 200_000;
-
 pub(super) struct DatagramReceive<S> {
     socket: S,
     reader: Box<dyn DatagramReader>,
@@ -50,8 +45,7 @@ pub(super) struct DatagramReceive<S> {
     counters: RxCounters,
     remarks: LatestRemarks,
     places: SenderPlaces,
-    /// The time of the last frame.
-    newest: Nanos,
+    batch: BatchRule,
 }
 
 impl<S: DatagramSocket> DatagramReceive<S> {
@@ -80,7 +74,7 @@ impl<S: DatagramSocket> DatagramReceive<S> {
             counters: RxCounters::default(),
             remarks: LatestRemarks::default(),
             places: SenderPlaces::default(),
-            newest: 0,
+            batch: BatchRule::default(),
         }
     }
 
@@ -157,12 +151,13 @@ impl<S: DatagramSocket> DatagramReceive<S> {
     ) -> (usize, bool) {
         let (mut taken, mut passed) = (0, 0);
         // Frames that wait may be due after those of a datagram that is still in the socket.
-        let is_alone = now.saturating_sub(self.newest) >= PAUSE && !self.senders.may_wait();
+        let takes_all = self.batch.takes_all() || self.senders.may_wait();
         // A datagram may have no frame: the number of datagrams has a limit, too.
         let mut datagrams = 0;
         loop {
             while self.len > 0 {
                 if taken == budget {
+                    self.batch.record_all(datagrams);
                     return (passed, true);
                 }
                 let Some(mut found) = self.reader.next(&self.buffer[..self.len], &mut self.at)
@@ -175,7 +170,6 @@ impl<S: DatagramSocket> DatagramReceive<S> {
                     break;
                 };
                 taken += 1;
-                self.newest = now;
                 if let Some(why) = self.guard.drops(found.trail) {
                     self.counters.returned += 1;
                     self.far += u64::from(why == LoopDrop::TooFar);
@@ -203,16 +197,20 @@ impl<S: DatagramSocket> DatagramReceive<S> {
                 }
             }
             if datagrams > budget {
+                self.batch.record_all(datagrams);
                 return (passed, true);
             }
-            if is_alone && taken > 0 {
-                // The descriptor stays readable if there are more.
+            if !takes_all && taken > 0 {
+                self.batch.record_single();
                 return (passed, false);
             }
             datagrams += 1;
             match self.socket.receive(&mut self.buffer) {
                 Ok((len, from)) => self.accept(len, from, now),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return (passed, false),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.batch.record_all(datagrams - 1);
+                    return (passed, false);
+                }
                 // Reports of the network about earlier datagrams, such as a closed port.
                 Err(error) => {
                     self.remarks.push(format!("the network reported: {error}"));
