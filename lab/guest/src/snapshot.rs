@@ -23,7 +23,7 @@ const TRIES: u16 = 20;
 /// Number of tries with the same settling time. If all fail, a timer of the guest is due just when
 /// it stops, and the next tries wait for a millisecond more each time. So most machines stop at the
 /// first time on any host, and have the same state there.
-const TRIES_AT_A_TIME: u16 = 5;
+const TRIES_AT_A_TIME: u16 = 3;
 /// Number of images that are kept; 40 MB each with a release build in it. Machines in step have an
 /// image each, and all are there before the first one starts.
 const IMAGES: usize = 2 * crate::lockstep::MACHINES;
