@@ -7,6 +7,7 @@ use crate::choices::{Boot, Cpu};
 use crate::spec::BITRATE;
 use config::{Diagnostic, Diagnostics, SourceText, TomlDocument, TomlTable, TomlValue};
 use guest::Kernel;
+use guest::linked::ClockDrift;
 use guest::lockstep::{
     CanLink, EthernetLink, LinkKind, LinkPlan, LockstepPlan, MachinePlan, PlanError,
 };
@@ -196,6 +197,8 @@ fn machine(
 ) -> MachinePlan {
     let own = MachineSettings::read(table, common, found);
     let background = table.flag("background", false, found);
+    let drift = table.get("drift").and_then(|value| drift(&value, found));
+    let drift = drift.unwrap_or_default();
     let command = match table.need("command", found) {
         Some(value) => command(&value, found),
         None => Vec::new(),
@@ -228,8 +231,21 @@ fn machine(
     MachinePlan {
         name: name.to_owned(),
         guest,
+        drift,
         background,
     }
+}
+
+/// Returns the deviation of a machine's clocks.
+fn drift(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<ClockDrift> {
+    let ppm = value.number(found)?.value;
+    let drift = ClockDrift::from_ppm(ppm);
+    if drift.is_none() {
+        let text = format!("clocks cannot deviate by {ppm} ppm");
+        let most = ClockDrift::MOST;
+        value.wrong(text, format!("give -{most} to {most}"), found);
+    }
+    drift
 }
 
 /// Returns a command: words, or a text for the shell.
@@ -432,6 +448,7 @@ mod tests {
             [machines.a]
             command = ["cangen", "body"]
             cpu = "pc"
+            drift = -20.5
             bench = "timed"
             [links.body]
             kind = "can"
@@ -444,6 +461,9 @@ mod tests {
             loss = 0.25
             "#,
         );
+        let drift = |ppm| ClockDrift::from_ppm(ppm).unwrap();
+        assert_eq!(all.machines[1].drift, drift(-20.5));
+        assert_eq!(all.machines[0].drift, drift(0.0));
         let names: Vec<_> = all.machines.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["z", "a"]);
         let [z, a] = all.machines.as_slice() else {
@@ -495,6 +515,10 @@ mod tests {
                 "did you mean `kernel`?",
             ),
             ("[machines.a]\ncommand = \"x\"\nkernel = \"1\"\n", "1"),
+            (
+                "[machines.a]\ncommand = \"x\"\ndrift = 501\n",
+                "give -500 to 500",
+            ),
             (
                 "[machines.a]\ncommand = \"x\"\nbackground = true\n",
                 "in the background",

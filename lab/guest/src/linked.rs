@@ -12,10 +12,37 @@ pub const START: Duration = Duration::from_secs(2);
 pub struct LinkedMachine {
     /// The host name.
     pub name: String,
+    /// The deviation of its clocks from the common time.
+    pub drift: ClockDrift,
     /// The interfaces, in the order of the links.
     pub interfaces: Vec<LinkedInterface>,
     /// The addresses of machines on Ethernet links, for `/etc/hosts`.
     pub hosts: Vec<KnownHost>,
+}
+
+/// The deviation of a machine's clocks from the common virtual time, as of an oscillator that is
+/// too fast or too slow: of the kernel's clocks and timers, not of the processor's own counter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockDrift(
+    /// In units of 2^-16 ppm, positive if they are fast: `freq` of adjtimex(2).
+    i32,
+);
+
+impl ClockDrift {
+    /// The largest deviation that the kernel sets, ppm (`MAXFREQ` of `linux/timex.h`).
+    pub const MOST: f64 = 500.0;
+
+    /// Returns a deviation in ppm, `None` if it is too large.
+    #[must_use]
+    pub fn from_ppm(ppm: f64) -> Option<Self> {
+        let is_small = ppm.abs() <= Self::MOST;
+        is_small.then(|| Self((ppm * 65_536.0).round() as i32))
+    }
+
+    /// Returns the value for adjtimex(2), `None` for clocks that are exact.
+    pub(crate) fn frequency(self) -> Option<i32> {
+        (self.0 != 0).then_some(self.0)
+    }
 }
 
 /// An interface on a link.

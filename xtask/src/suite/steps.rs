@@ -69,7 +69,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
         210,
         "builds the gateway and its tests for debugging; with --all, also the laboratory and its tests",
     ),
-    quick("test", 150, "all tests that were built and are not ignored"),
+    quick("test", 135, "all tests that were built and are not ignored"),
     all("clippy", 115, "clippy, with warnings as errors"),
     all(
         "ports",
@@ -93,22 +93,22 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     ),
     all(
         "heavy",
-        805,
+        625,
         "tests marked `#[ignore]`, with optimized programs",
     ),
     long(
         "long",
-        600,
+        900,
         "ignored tests in modules named `long`: several machines in a guest, or minutes each",
     ),
     all(
         "guests",
-        220,
+        185,
         "tests that need a kernel with CAN, in guests; in a long run on a real-time kernel, too",
     ),
     all(
         "reproduce",
-        220,
+        65,
         "`cangate lab reproduce --quick` of 11 claims, one of each kind",
     ),
     long(
@@ -118,7 +118,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     ),
     long(
         "claims",
-        350,
+        500,
         "`cangate lab reproduce --quick`: the claims that `reproduce` leaves out",
     ),
     all(
@@ -156,7 +156,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
         200,
         "lints the program for networks that are not trusted and runs its tests, with the crates of DTLS and TLS",
     ),
-    all("fuzz", 57, "fuzzes each target for a few seconds"),
+    all("fuzz", 42, "fuzzes each target for a few seconds"),
     all("bpf", 1, "as `cargo xtask bpf`"),
     all("promises", 1, "as `cargo xtask promises`"),
     quick(

@@ -446,6 +446,38 @@ mod long {
         machines_on_ethernet_repeat_beside(|| Some(Hogs::start()));
     }
 
+    /// Clocks drift by what the plan has: two machines see the same frames, one with a fast clock
+    /// and one with a slow one.
+    #[test]
+    #[ignore = "boots guests"]
+    fn clocks_drift() {
+        let Some(_lab) = waiting_lab() else { return };
+        let mut plan = "[links.body]\nkind = \"can\"\n[machines.node]\n\
+                        command = \"sleep 0.5; cangen body -g 1000 -I 100 -L 0 -n 6\"\n"
+            .to_owned();
+        for (name, ppm) in [("fast", 100.0), ("slow", -33.5)] {
+            plan += &format!(
+                "[machines.{name}]\ndrift = {ppm}\ncommand = \"candump -t a -n 6 body\"\n"
+            );
+        }
+        let run = run(&plan, |_, _| {});
+        assert!(run.output.status.success(), "{}{}", run.out(), run.err());
+        // From the first frame to the last one, µs, by a machine's clock.
+        let elapsed = |machine: &str| {
+            let text = run.log(&format!("{machine}.out"));
+            let times = text.lines().map(|line| -> f64 {
+                let (time, _) = line.trim_start_matches([' ', '(']).split_once(')').unwrap();
+                time.parse().unwrap()
+            });
+            let times: Vec<f64> = times.collect();
+            (times[5] - times[0]) * 1e6
+        };
+        let (fast, slow) = (elapsed("fast"), elapsed("slow"));
+        assert!((5_000_000.0..5_010_000.0).contains(&slow), "{slow}");
+        let expected = slow * (100.0 + 33.5) / 1e6;
+        assert!((fast - slow - expected).abs() < 4.0, "{fast} {slow}");
+    }
+
     #[test]
     #[ignore = "boots guests"]
     fn machines_on_a_can_bus_repeat_on_a_busy_host_and_without_skipping() {

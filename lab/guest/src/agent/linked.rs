@@ -5,6 +5,7 @@ use super::error::AgentError;
 use super::system::{interface_at, modprobe, wait_for};
 use crate::devices::{address, linked_can_slots, linked_ethernet_slots};
 use crate::linked::{EthernetAddress, InterfaceKind, LinkedInterface, LinkedMachine, START};
+use crate::program;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -35,6 +36,10 @@ pub(super) fn up(machine: &LinkedMachine, begin: Instant) -> Result<(), AgentErr
         let _ = writeln!(hosts, "{} {}", host.ip, host.names.join(" "));
     }
     write("/etc/hosts", &hosts)?;
+    if let Some(frequency) = machine.drift.frequency() {
+        let adjusted = ["adjtimex", "-q", "-f", &frequency.to_string()];
+        program::output(None, &[&["busybox"][..], &adjusted].concat())?;
+    }
     let mut can = linked_can_slots(machine.can_cards());
     let mut ethernet = linked_ethernet_slots(machine.ethernet_cards());
     let mut found = Vec::new();

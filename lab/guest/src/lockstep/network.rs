@@ -35,12 +35,10 @@ pub(super) fn linked(plan: &LockstepPlan, machine: usize) -> LinkedMachine {
             },
         },
     });
+    let it = plan.machines.get(machine);
     LinkedMachine {
-        name: plan
-            .machines
-            .get(machine)
-            .map(|it| it.name.clone())
-            .unwrap_or_default(),
+        name: it.map(|it| it.name.clone()).unwrap_or_default(),
+        drift: it.map(|it| it.drift).unwrap_or_default(),
         interfaces: interfaces.collect(),
         hosts: hosts(plan, machine),
     }

@@ -1,7 +1,7 @@
 //! Machines and links, and whether they can run in step.
 
 use crate::devices::LINKED_CARDS;
-use crate::linked::START;
+use crate::linked::{ClockDrift, START};
 use crate::machine::{GuestSpec, TimeMode};
 use std::time::Duration;
 
@@ -46,6 +46,8 @@ pub struct MachinePlan {
     pub name: String,
     /// The guest. Its `linked` is set by the run.
     pub guest: GuestSpec,
+    /// The deviation of its clocks.
+    pub drift: ClockDrift,
     /// The machine ends when all others that are not in the background have ended.
     pub background: bool,
 }
