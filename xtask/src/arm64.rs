@@ -127,7 +127,7 @@ pub(crate) fn cargo(workspace: &Workspace, subcommand: &str) -> Command {
     let mut cargo = workspace.cargo(subcommand);
     cargo.env(variable("LINKER"), LINKER);
     for package in AT_EACH_START {
-        set_level(&mut cargo, package, "\"z\"");
+        set_level(&mut cargo, "release", package, "\"z\"");
     }
     cargo
 }

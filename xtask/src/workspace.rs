@@ -113,7 +113,7 @@ impl Workspace {
     pub(crate) fn release_cargo(&self, subcommand: &str) -> Command {
         let mut command = self.cargo(subcommand);
         for package in BPF_LOADERS {
-            set_level(&mut command, package, "1");
+            set_level(&mut command, "release", package, "1");
         }
         command
     }
@@ -124,8 +124,7 @@ impl Workspace {
     pub(crate) fn guest_cargo(&self, subcommand: &str) -> Command {
         let mut command = self.cargo(subcommand);
         for package in ["aya-obj", "object"] {
-            let level = format!("profile.dev.package.{package}.opt-level=2");
-            command.args(["--config", &level]);
+            set_level(&mut command, "dev", package, "2");
         }
         command
     }
@@ -244,12 +243,12 @@ pub(crate) fn cargo() -> OsString {
 /// in an emulated machine, and tests start some hundred gateways.
 const BPF_LOADERS: [&str; 4] = ["aya", "aya-obj", "cangate-offload", "object"];
 
-/// Sets the level of optimization of a package in the profile `release`, for a cargo command.
-/// `level` is as in TOML.
-pub(crate) fn set_level(cargo: &mut Command, package: &str, level: &str) {
+/// Sets the level of optimization of a package in a profile, for a cargo command. `level` is as in
+/// TOML.
+pub(crate) fn set_level(cargo: &mut Command, profile: &str, package: &str, level: &str) {
     cargo.args([
         "--config",
-        &format!("profile.release.package.{package}.opt-level={level}"),
+        &format!("profile.{profile}.package.{package}.opt-level={level}"),
     ]);
 }
 

@@ -41,8 +41,9 @@ impl LiveTerminal {
     /// # Errors
     /// Standard input or output is not a terminal.
     pub(super) fn open() -> Result<Self, Failure> {
-        let size = terminal_size()?;
-        let usual = UsualMode::leave()?;
+        let fail = |error: io::Error| Failure::Run(format!("cannot set the terminal up: {error}"));
+        let size = terminal_size().map_err(fail)?;
+        let usual = UsualMode::leave().map_err(fail)?;
         let before = panic::take_hook();
         let restored = usual.clone();
         panic::set_hook(Box::new(move |panic| {
@@ -81,10 +82,11 @@ impl LiveTerminal {
     /// # Errors
     /// The terminal is gone.
     pub(super) fn next_input(&mut self, wait: Duration) -> Result<TerminalInput, Failure> {
-        if let Some(key) = self.keys.next(wait)? {
+        let fail = |error: io::Error| Failure::Run(format!("cannot read the terminal: {error}"));
+        if let Some(key) = self.keys.next(wait).map_err(fail)? {
             return Ok(TerminalInput::Key(key));
         }
-        let size = terminal_size()?;
+        let size = terminal_size().map_err(fail)?;
         if size == self.size {
             return Ok(TerminalInput::Nothing);
         }
@@ -162,7 +164,7 @@ impl KeyInput {
         if len == 0 {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "the terminal was closed",
+                "it was closed",
             ));
         }
         self.bytes.extend(&bytes[..len]);
