@@ -6,8 +6,8 @@ const MOST_SINGLE: u32 = 15;
 
 /// Decides how many datagrams a call takes. If datagrams come one by one, the frames of each leave
 /// before the socket is asked for another one: a call that finds nothing takes longer than it
-/// gains. The worker calls again while the descriptor is readable. If datagrams come faster, all
-/// that are there are a batch.
+/// gains. The worker calls again after they have left. If datagrams come faster, all that are there
+/// are a batch.
 #[derive(Default)]
 pub(super) struct BatchRule {
     /// Number of calls in a row that took one datagram.

@@ -201,8 +201,9 @@ impl<S: DatagramSocket> DatagramReceive<S> {
                 return (passed, true);
             }
             if !takes_all && taken > 0 {
+                // The frames leave, and then the worker calls again, before it waits.
                 self.batch.record_single();
-                return (passed, false);
+                return (passed, true);
             }
             datagrams += 1;
             match self.socket.receive(&mut self.buffer) {
