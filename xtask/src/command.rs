@@ -4,8 +4,11 @@ use anyhow::{Context, Result};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write, pipe};
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Returns a command without standard input, in the given folder.
@@ -58,15 +61,34 @@ pub(crate) fn output(command: &mut Command) -> Result<Output> {
         .with_context(|| format!("cannot run {}", line(command)))
 }
 
+/// The longest time without a line of output, after which [`read_lines`] ends a command. libtest
+/// names each test that takes more than a minute, so the last lines name those that did not end. No
+/// test takes a third of this on an idle machine.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(1800);
+
+/// The longest time for the last lines of a command that has ended.
+const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Runs a command; both outputs, in the order in which they were written, go line by line to `see`
 /// and into the file `log`. Returns true if it succeeded.
-pub(crate) fn read_lines(
+///
+/// A command that writes nothing for half an hour hangs: it is ended, and the result is false. A
+/// process that it leaves running, with its output, is ended when the command has ended. A line
+/// reports each.
+pub(crate) fn read_lines(command: &mut Command, log: &Path, see: impl FnMut(&str)) -> Result<bool> {
+    read_lines_within(SILENCE_TIMEOUT, command, log, see)
+}
+
+/// As [`read_lines`], with this time without output as the limit.
+fn read_lines_within(
+    silence: Duration,
     command: &mut Command,
     log: &Path,
     mut see: impl FnMut(&str),
 ) -> Result<bool> {
     println!("$ {}", line(command));
     let (reader, writer) = pipe().context("no pipe")?;
+    let pipe = std::fs::read_link(format!("/proc/self/fd/{}", reader.as_raw_fd()));
     let mut log = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let mut child = command
         .stdout(writer.try_clone().context("no second end of a pipe")?)
@@ -75,14 +97,76 @@ pub(crate) fn read_lines(
         .with_context(|| format!("cannot run {}", line(command)))?;
     // This process's write ends of the pipe must be dropped, or the pipe never closes.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut reader = BufReader::new(reader);
-    let mut bytes = Vec::new();
-    while reader.read_until(b'\n', &mut bytes)? > 0 {
-        log.write_all(&bytes)?;
-        see(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']));
-        bytes.clear();
+    let (sender, lines) = channel();
+    // The thread ends when no process has the pipe any more.
+    thread::spawn(move || {
+        let mut reader = BufReader::new(reader);
+        let mut bytes = Vec::new();
+        while reader.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
+            if sender.send(std::mem::take(&mut bytes)).is_err() {
+                break;
+            }
+        }
+    });
+    let mut see = |bytes: &[u8]| {
+        log.write_all(bytes)?;
+        see(String::from_utf8_lossy(bytes).trim_end_matches(['\n', '\r']));
+        anyhow::Ok(())
+    };
+    // The time of the last line, or of the command's end.
+    let mut last = Instant::now();
+    let mut has_ended = false;
+    loop {
+        match lines.recv_timeout(Duration::from_millis(500)) {
+            Ok(bytes) => {
+                see(&bytes)?;
+                last = Instant::now();
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(child.wait()?.success()),
+            Err(RecvTimeoutError::Timeout) => {
+                if !has_ended && child.try_wait()?.is_some() {
+                    has_ended = true;
+                    last = Instant::now();
+                }
+                let (limit, why) = match has_ended {
+                    false => (silence, "wrote nothing"),
+                    true => (LAST_LINES_TIMEOUT, "was left"),
+                };
+                if last.elapsed() < limit {
+                    continue;
+                }
+                for (process, name) in pipe.iter().flat_map(|pipe| processes_with(pipe)) {
+                    see(format!("ended {name} ({process}), which {why}\n").as_bytes())?;
+                    // It may have ended by itself.
+                    output(Command::new("kill").args(["-KILL", &process.to_string()]))?;
+                }
+                if !has_ended {
+                    child.kill()?;
+                }
+                return Ok(child.wait()?.success());
+            }
+        }
     }
-    Ok(child.wait()?.success())
+}
+
+/// Returns the processes that have this pipe open, but for this one: their numbers and command
+/// lines.
+fn processes_with(pipe: &Path) -> Vec<(u32, String)> {
+    let folders = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let process = |folder: std::fs::DirEntry| {
+        // Other names are not of processes.
+        let number: u32 = folder.file_name().to_str()?.parse().ok()?;
+        if number == std::process::id() {
+            return None;
+        }
+        let files = std::fs::read_dir(folder.path().join("fd")).ok()?;
+        let mut links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        links.find(|link| link == pipe)?;
+        let words = std::fs::read(folder.path().join("cmdline")).ok()?;
+        let name = String::from_utf8_lossy(&words).replace('\0', " ");
+        Some((number, name.trim().to_owned()))
+    };
+    folders.filter_map(process).collect()
 }
 
 /// Runs a command for at most `limit`, and ends it then. Returns true if it succeeded in time.
@@ -128,6 +212,38 @@ mod tests {
         assert_eq!(lines, ["one", "two", "three"]);
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "one\ntwo\nthree");
         std::fs::remove_file(log).unwrap();
+    }
+
+    /// Runs a line of the shell; returns whether it succeeded, and its lines.
+    fn lines_of(silence: Duration, script: &str, name: &str) -> (bool, Vec<String>) {
+        let log = std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()));
+        let mut lines = Vec::new();
+        let mut shell = command("sh", Path::new("/"));
+        let good = read_lines_within(silence, shell.args(["-c", script]), &log, |line| {
+            lines.push(line.to_owned());
+        });
+        std::fs::remove_file(log).unwrap();
+        (good.unwrap(), lines)
+    }
+
+    #[test]
+    fn a_silent_command_is_ended_with_its_processes() {
+        let silence = Duration::from_secs(2);
+        let (good, mut lines) = lines_of(silence, "sleep 601 & echo one; wait", "silent");
+        assert!(!good);
+        lines.sort_unstable();
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[0].starts_with("ended sh -c") && lines[1].starts_with("ended sleep 601 "));
+        assert!(lines[0].ends_with(", which wrote nothing"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_process_that_is_left_is_ended_and_reported() {
+        let (good, lines) = lines_of(SILENCE_TIMEOUT, "sleep 602 & echo one", "left");
+        assert!(good);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[1].starts_with("ended sleep 602 ("), "{lines:?}");
+        assert!(lines[1].ends_with("), which was left"), "{lines:?}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use anyhow::{Result, bail};
 use ignored::{IgnoredTests, count, ignored_tests};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::process::Child;
 use steps::{STEPS, StepClass, SuiteStep};
 
 #[derive(clap::Args)]
@@ -121,6 +122,8 @@ fn minutes(seconds: u32) -> String {
 /// Results of earlier steps that later ones need.
 struct SuiteState {
     scope: TestScope,
+    /// The build of the tests, which runs while `setup` waits for other machines.
+    early_build: Option<Child>,
     /// Built once, for `heavy` and `promises`.
     binaries: Option<Vec<TestBinary>>,
     /// Test programs with tests that need a kernel with CAN, and these tests.
@@ -136,14 +139,24 @@ impl SuiteState {
                 true => TestScope::Gateway,
                 false => TestScope::All,
             },
+            early_build: None,
             binaries: None,
             guests: BTreeMap::new(),
             left: LeftTests::default(),
         }
     }
 
+    /// Starts the build of the tests, which [`binaries`](Self::binaries) waits for.
+    fn build_early(&mut self, workspace: &Workspace) -> Result<()> {
+        self.early_build = Some(workspace.start_test_build(self.scope)?);
+        Ok(())
+    }
+
     fn binaries(&mut self, workspace: &Workspace) -> Result<&[TestBinary]> {
         if self.binaries.is_none() {
+            if let Some(mut build) = self.early_build.take() {
+                build.wait()?;
+            }
             self.binaries = Some(workspace.test_binaries(self.scope)?);
         }
         Ok(self.binaries.as_deref().unwrap_or_default())
@@ -235,7 +248,12 @@ pub(crate) fn run(
     let built = RefCell::new(SuiteState::new(options));
     for step in STEPS.iter().filter(|step| options.wants(step)) {
         report.step(step.name, || match step.name {
-            "setup" => setup::run(&workspace.root, setup::may_install(), !options.is_quick()),
+            "setup" => {
+                if options.wants_named("build") {
+                    built.borrow_mut().build_early(workspace)?;
+                }
+                setup::run(&workspace.root, setup::may_install(), !options.is_quick())
+            }
             "format" => checks::format(workspace),
             "structure" => structure::check(workspace),
             "clippy" => checks::clippy(workspace),

@@ -5,8 +5,9 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// The checkout, with its packages.
 pub(crate) struct Workspace {
@@ -134,8 +135,8 @@ impl Workspace {
         self.logs.join(format!("{step}.log"))
     }
 
-    /// Builds tests for debugging and lists their programs.
-    pub(crate) fn test_binaries(&self, scope: TestScope) -> Result<Vec<TestBinary>> {
+    /// Returns the command that builds tests for debugging.
+    fn test_build(&self, scope: TestScope) -> Command {
         let mut build = match scope {
             TestScope::Gateway => self.cargo("test"),
             TestScope::All => self.guest_cargo("test"),
@@ -153,6 +154,24 @@ impl Workspace {
         {
             build.args(["--exclude", &package.name]);
         }
+        build
+    }
+
+    /// Starts to build what [`test_binaries`](Self::test_binaries) lists. Its output goes to a
+    /// file: the list builds again what failed, and shows why.
+    pub(crate) fn start_test_build(&self, scope: TestScope) -> Result<Child> {
+        let log = File::create(self.log("early-build"))?;
+        let mut build = self.test_build(scope);
+        println!("$ {} &", line(&build));
+        build.stdout(Stdio::null()).stderr(log);
+        build
+            .spawn()
+            .with_context(|| format!("cannot run {}", line(&build)))
+    }
+
+    /// Builds tests for debugging and lists their programs.
+    pub(crate) fn test_binaries(&self, scope: TestScope) -> Result<Vec<TestBinary>> {
+        let mut build = self.test_build(scope);
         println!("$ {}", line(&build));
         let output = build.stderr(Stdio::inherit()).output()?;
         if !output.status.success() {

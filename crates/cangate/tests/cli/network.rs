@@ -7,7 +7,12 @@ use crate::{cangate, stderr};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// The longest time for a line of the peer: a message that is lost must fail the test.
+const LINE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A script that opens a bus with python-can, sends the messages of its input, and prints those
 /// that it receives. Without the network that the bus needs, it prints why.
@@ -69,7 +74,7 @@ const ESI: [(&str, &str); 1] = [("123 00111 1 55", "123##755")];
 struct PythonPeer {
     child: Child,
     input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    lines: Receiver<String>,
 }
 
 impl Drop for PythonPeer {
@@ -91,10 +96,17 @@ impl PythonPeer {
             .unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut peer = Self {
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            output
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| sender.send(line))
+        });
+        let peer = Self {
             child,
             input,
-            output,
+            lines,
         };
         match &*peer.line() {
             "ready" => Ok(peer),
@@ -102,10 +114,10 @@ impl PythonPeer {
         }
     }
 
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
+    /// Returns the next line.
+    fn line(&self) -> String {
+        let line = self.lines.recv_timeout(LINE_TIMEOUT);
+        line.expect("the peer prints a line")
     }
 
     fn send(&mut self, message: &str) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub(crate) const MS: Nanos = 1_000_000;
 
 /// Longest time for something to cross the loopback interface.
-const TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The key of a tunnel over TCP.
 pub(crate) const TCP: &str = "transport = 'tcp'";

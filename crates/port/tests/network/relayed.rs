@@ -3,7 +3,9 @@
 //!
 //! Each kind has a short run, and one of a million frames for `cargo xtask test --all --long`.
 
-use crate::common::{MS, SeededNumbers, TCP, TestPort, free_tcp, free_udp, server, udp, until};
+use crate::common::{
+    MS, SeededNumbers, TCP, TIMEOUT, TestPort, free_tcp, free_udp, server, udp, until,
+};
 use frame::{CanId, Frame, Nanos};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -78,6 +80,7 @@ fn member(port: u16) -> UdpSocket {
     socket
         .join_multicast_v4(&GROUP, &Ipv4Addr::LOCALHOST)
         .unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
     socket
 }
 
