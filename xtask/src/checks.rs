@@ -71,23 +71,29 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<TestTally> {
 }
 
 /// Checks that each kind of port builds without the others, the gateway without any, and the
-/// program for small devices; runs the tests of readers of databases that no default build has.
+/// program for small devices, without warnings; runs the tests of readers of databases that no
+/// default build has.
 pub(crate) fn ports(workspace: &Workspace) -> Result<TestTally> {
     let mut tally = TestTally::default();
+    let mut check = |arguments: &[&str]| -> Result<()> {
+        let mut clippy = workspace.cargo("clippy");
+        clippy.args(arguments).args(["--", "-D", "warnings"]);
+        tally.add(TestTally::check(show(&mut clippy)?));
+        Ok(())
+    };
     for feature in features_of(workspace, PORT)? {
-        let mut check = workspace.cargo("check");
-        check.args(["-p", PORT, "--lib", "--no-default-features", "--features"]);
-        check.arg(feature);
-        tally.add(TestTally::check(show(&mut check)?));
+        check(&[
+            "-p",
+            PORT,
+            "--lib",
+            "--no-default-features",
+            "--features",
+            feature,
+        ])?;
     }
-    let mut check = workspace.cargo("check");
-    check.args(["-p", "cangate-gateway", "--lib"]);
-    tally.add(TestTally::check(show(&mut check)?));
+    check(&["-p", "cangate-gateway", "--lib"])?;
     // The gateway for small devices, of which `cargo xtask size` measures the size.
-    let mut clippy = workspace.cargo("clippy");
-    clippy.args(["-p", PROGRAM]).args(SMALL_FEATURES);
-    clippy.args(["--", "-D", "warnings"]);
-    tally.add(TestTally::check(show(&mut clippy)?));
+    check(&[&["-p", PROGRAM], &SMALL_FEATURES[..]].concat())?;
     // Readers of databases that no default build has.
     let mut test = workspace.cargo("test");
     test.args(["-p", "cangate-signals", "--features", "kcd,arxml"]);

@@ -18,7 +18,7 @@ pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 pub(crate) const BARE_TARGET: &str = "x86_64-unknown-none";
 
 /// Programs from the distribution.
-const PROGRAMS: [SystemProgram; 7] = [
+const PROGRAMS: [SystemProgram; 8] = [
     SystemProgram {
         names: &["chromium", "chromium-browser", "google-chrome"],
         package: "chromium",
@@ -41,6 +41,12 @@ const PROGRAMS: [SystemProgram; 7] = [
         names: &["promtool"],
         package: "prometheus",
         why: "it checks and scrapes the gateway's metrics",
+        quick: false,
+    },
+    SystemProgram {
+        names: &["ptp4l"],
+        package: "linuxptp",
+        why: "machines of the lab follow a clock by PTP",
         quick: false,
     },
     SystemProgram {

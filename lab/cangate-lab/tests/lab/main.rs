@@ -39,6 +39,7 @@ mod offload;
 mod plans;
 #[path = "../program/mod.rs"]
 mod program;
+mod ptp;
 mod queues;
 mod says;
 mod script;

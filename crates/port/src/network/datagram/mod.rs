@@ -56,7 +56,7 @@ use std::net::SocketAddr;
 #[cfg(feature = "multicast")]
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
-#[cfg(any(feature = "ieee1722", feature = "multicast"))]
+#[cfg(feature = "multicast")]
 use std::sync::Arc;
 
 /// Which datagrams a port takes.
