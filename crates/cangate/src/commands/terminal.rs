@@ -12,6 +12,7 @@ use rustix::io::{Errno, read};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::collections::VecDeque;
 use std::io::{self, Stdout, Write as _, stdin, stdout};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::panic;
 use std::time::Duration;
 
@@ -83,7 +84,7 @@ impl LiveTerminal {
     /// The terminal is gone.
     pub(super) fn next_input(&mut self, wait: Duration) -> Result<TerminalInput, Failure> {
         let fail = |error: io::Error| Failure::Run(format!("cannot read the terminal: {error}"));
-        if let Some(key) = self.keys.next(wait).map_err(fail)? {
+        if let Some(key) = self.keys.next(stdin(), wait).map_err(fail)? {
             return Ok(TerminalInput::Key(key));
         }
         let size = terminal_size().map_err(fail)?;
@@ -139,28 +140,43 @@ struct KeyInput {
 }
 
 impl KeyInput {
-    /// Returns the next key, after waiting for at most this time.
+    /// Returns the next key of a terminal, after waiting for at most this time for its first byte.
     ///
     /// # Errors
     /// The terminal is gone.
-    fn next(&mut self, wait: Duration) -> io::Result<Option<Key>> {
+    fn next(&mut self, terminal: impl AsFd, wait: Duration) -> io::Result<Option<Key>> {
         if self.bytes.is_empty() {
-            self.fill(wait)?;
+            self.fill(terminal.as_fd(), wait)?;
+        }
+        while self.is_cut() {
+            let before = self.bytes.len();
+            self.fill(terminal.as_fd(), SEQUENCE_TIMEOUT)?;
+            if self.bytes.len() == before {
+                break;
+            }
         }
         Ok(self.take())
     }
 
+    /// Returns whether the bytes may be the beginning of an escape sequence whose rest is under way:
+    /// a slow connection cuts sequences apart.
+    fn is_cut(&self) -> bool {
+        let mut bytes = self.bytes.iter().copied();
+        bytes.next() == Some(ESCAPE)
+            && bytes.next().is_none_or(|kind| b"[O".contains(&kind))
+            && bytes.all(|byte| byte.is_ascii_digit() || byte == b';')
+    }
+
     /// Reads what has come, without the buffer of the standard library: what is in there, poll(2)
     /// does not report.
-    fn fill(&mut self, wait: Duration) -> io::Result<()> {
-        let stdin = stdin();
+    fn fill(&mut self, terminal: BorrowedFd<'_>, wait: Duration) -> io::Result<()> {
         let wait = Timespec::try_from(wait).ok();
-        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], wait.as_ref()) {
+        match poll(&mut [PollFd::new(&terminal, PollFlags::IN)], wait.as_ref()) {
             Ok(0) | Err(Errno::INTR) => return Ok(()),
             ready => ready?,
         };
         let mut bytes = [0; 64];
-        let len = read(&stdin, &mut bytes)?;
+        let len = read(terminal, &mut bytes)?;
         if len == 0 {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
@@ -174,7 +190,7 @@ impl KeyInput {
     /// Returns the next key of the bytes. Bytes of no key are passed over.
     fn take(&mut self) -> Option<Key> {
         let first = self.bytes.pop_front()?;
-        // The escape sequences of keys come in one piece; the key Esc is a byte that is alone.
+        // The key Esc is a byte that is alone.
         if first == ESCAPE && self.bytes.is_empty() {
             return Some(Key::Esc);
         }
@@ -188,6 +204,10 @@ impl KeyInput {
 
 /// The byte of the key Esc, and the first one of sequences.
 const ESCAPE: u8 = 0x1b;
+
+/// The longest time between two parts of an escape sequence. The key Esc takes as long to be
+/// noticed.
+const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests {
@@ -224,6 +244,28 @@ mod tests {
             Key::Esc,
         ];
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn sequences_that_are_cut_apart_are_keys() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let wait = Duration::from_secs(60);
+        let mut next = |come: &[u8], later: &[u8]| {
+            writer.write_all(later).unwrap();
+            let mut input = KeyInput {
+                bytes: come.iter().copied().collect(),
+            };
+            input.next(&reader, wait).unwrap()
+        };
+        assert_eq!(next(b"\x1b", b"[5~"), Some(Key::PageUp));
+        assert_eq!(next(b"\x1b[5", b"~"), Some(Key::PageUp));
+        assert_eq!(next(b"\x1bO", b"P"), Some(Key::F(1)));
+        assert_eq!(next(b"", b"q"), Some(Key::Char('q')));
+        // Nothing follows the key Esc.
+        assert_eq!(next(b"\x1b", b""), Some(Key::Esc));
+        drop(writer);
+        let end = KeyInput::default().next(&reader, wait);
+        assert_eq!(end.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
     #[test]
