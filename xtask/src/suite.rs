@@ -6,7 +6,7 @@ mod steps;
 use crate::command::command;
 use crate::libtest;
 use crate::report::{StepReport, TestTally};
-use crate::workspace::{TestBinary, TestScope, Workspace};
+use crate::workspace::{EarlyBuild, TestBinary, TestScope, Workspace};
 use crate::{
     alone, arm64, bpf, checks, figures, fuzz, lab, package, promises, python, setup, structure,
     without_os,
@@ -15,7 +15,6 @@ use anyhow::{Result, bail};
 use ignored::{IgnoredTests, count, ignored_tests};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::process::Child;
 use steps::{STEPS, StepClass, SuiteStep};
 
 #[derive(clap::Args)]
@@ -123,7 +122,7 @@ fn minutes(seconds: u32) -> String {
 struct SuiteState {
     scope: TestScope,
     /// The build of the tests, which runs while `setup` waits for other machines.
-    early_build: Option<Child>,
+    early_build: Option<EarlyBuild>,
     /// Built once, for `heavy` and `promises`.
     binaries: Option<Vec<TestBinary>>,
     /// Test programs with tests that need a kernel with CAN, and these tests.
@@ -154,8 +153,8 @@ impl SuiteState {
 
     fn binaries(&mut self, workspace: &Workspace) -> Result<&[TestBinary]> {
         if self.binaries.is_none() {
-            if let Some(mut build) = self.early_build.take() {
-                build.wait()?;
+            if let Some(build) = self.early_build.take() {
+                build.finish()?;
             }
             self.binaries = Some(workspace.test_binaries(self.scope)?);
         }

@@ -6,8 +6,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// The checkout, with its packages.
 pub(crate) struct Workspace {
@@ -157,16 +160,19 @@ impl Workspace {
         build
     }
 
-    /// Starts to build what [`test_binaries`](Self::test_binaries) lists. Its output goes to a
-    /// file: the list builds again what failed, and shows why.
-    pub(crate) fn start_test_build(&self, scope: TestScope) -> Result<Child> {
-        let log = File::create(self.log("early-build"))?;
+    /// Starts to build what [`test_binaries`](Self::test_binaries) lists.
+    pub(crate) fn start_test_build(&self, scope: TestScope) -> Result<EarlyBuild> {
+        let log = self.log("early-build");
         let mut build = self.test_build(scope);
         println!("$ {} &", line(&build));
-        build.stdout(Stdio::null()).stderr(log);
-        build
+        build.stdout(Stdio::null()).stderr(File::create(&log)?);
+        let child = build
             .spawn()
-            .with_context(|| format!("cannot run {}", line(&build)))
+            .with_context(|| format!("cannot run {}", line(&build)))?;
+        Ok(EarlyBuild {
+            child,
+            output: File::open(&log)?,
+        })
     }
 
     /// Builds tests for debugging and lists their programs.
@@ -216,6 +222,28 @@ impl Workspace {
             program,
             folder: package.folder.clone(),
         })
+    }
+}
+
+/// A build of the tests that runs beside other steps.
+pub(crate) struct EarlyBuild {
+    child: Child,
+    /// What cargo reports, from where it has not been shown.
+    output: File,
+}
+
+impl EarlyBuild {
+    /// Shows what cargo reports until it has ended. The result does not matter: the next build
+    /// repeats what failed.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        loop {
+            let has_ended = self.child.try_wait()?.is_some();
+            io::copy(&mut self.output, &mut io::stdout())?;
+            if has_ended {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
     }
 }
 

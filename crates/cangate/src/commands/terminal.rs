@@ -158,8 +158,8 @@ impl KeyInput {
         Ok(self.take())
     }
 
-    /// Returns whether the bytes may be the beginning of an escape sequence whose rest is under way:
-    /// a slow connection cuts sequences apart.
+    /// Returns whether the bytes may be the beginning of an escape sequence whose rest is under
+    /// way: a slow connection cuts sequences apart.
     fn is_cut(&self) -> bool {
         let mut bytes = self.bytes.iter().copied();
         bytes.next() == Some(ESCAPE)
