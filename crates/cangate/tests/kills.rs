@@ -208,8 +208,10 @@ fn twenty_kills_lose_what_was_in_flight() {
     survive(20);
 }
 
-#[test]
-#[ignore = "heavy"]
-fn a_thousand_kills_lose_what_was_in_flight() {
-    survive(1000);
+mod long {
+    #[test]
+    #[ignore = "heavy"]
+    fn a_thousand_kills_lose_what_was_in_flight() {
+        super::survive(1000);
+    }
 }
