@@ -54,49 +54,20 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Runs clippy on all targets, with warnings as errors; then on the programs that a user builds,
-/// without the features that other packages of the workspace enable.
+/// Runs clippy on all targets, with warnings as errors.
 pub(crate) fn clippy(workspace: &Workspace) -> Result<TestTally> {
     if !on_path("cargo-clippy") {
         return Ok(TestTally::skipped("clippy because it is missing"));
     }
     let mut clippy = workspace.cargo("clippy");
     clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
-    let mut tally = TestTally::check(show(&mut clippy)?);
-    // Alone, each program has the features of both (`cargo xtask structure`).
-    let mut programs = workspace.cargo("clippy");
-    programs.args(["-p", "cangate", "-p", "cangate-lab", "--", "-D", "warnings"]);
-    tally.add(TestTally::check(show(&mut programs)?));
-    Ok(tally)
+    Ok(TestTally::check(show(&mut clippy)?))
 }
 
-/// Checks that each kind of port builds without the others, the gateway without any, and the
-/// program for small devices, without warnings; runs the tests of readers of databases that no
-/// default build has.
-pub(crate) fn ports(workspace: &Workspace) -> Result<TestTally> {
-    let mut tally = TestTally::default();
-    let mut check = |arguments: &[&str]| -> Result<()> {
-        let mut check = workspace.cargo("check");
-        let mut has_warnings = false;
-        let log = workspace.log("ports-check");
-        let good = read_lines(check.args(arguments), &log, |line| {
-            println!("{line}");
-            has_warnings |= line.starts_with("warning");
-        })?;
-        tally.add(TestTally::check(good && !has_warnings));
-        Ok(())
-    };
-    for feature in features_of(workspace, PORT)? {
-        check(&[
-            "-p",
-            PORT,
-            "--lib",
-            "--no-default-features",
-            "--features",
-            feature,
-        ])?;
-    }
-    check(&["-p", "cangate-gateway", "--lib"])?;
+/// Checks that the gateway builds without any kind of port, and the program for small devices; runs
+/// the tests of readers of databases that no default build has.
+pub(crate) fn small(workspace: &Workspace) -> Result<TestTally> {
+    let mut tally = TestTally::check(builds(workspace, &["-p", "cangate-gateway", "--lib"])?);
     // The gateway for small devices, of which `cargo xtask size` measures the size.
     let mut clippy = workspace.cargo("clippy");
     clippy.args(["-p", PROGRAM]).args(SMALL_FEATURES);
@@ -106,20 +77,49 @@ pub(crate) fn ports(workspace: &Workspace) -> Result<TestTally> {
     let mut test = workspace.cargo("test");
     test.args(["-p", "cangate-signals", "--features", "kcd,arxml"]);
     test.args(["--no-fail-fast", "--", "--show-output"]);
-    tally.add(libtest::run(&mut test, &workspace.log("ports"))?.tally);
+    tally.add(libtest::run(&mut test, &workspace.log("small"))?.tally);
     Ok(tally)
 }
 
-/// Checks that the gateway builds without any of its features, and with each of them alone, without
-/// warnings.
+/// Returns whether packages build without warnings. clippy would take twice as long.
+fn builds(workspace: &Workspace, arguments: &[&str]) -> Result<bool> {
+    let mut check = workspace.cargo("check");
+    let mut has_warnings = false;
+    let log = workspace.log("check");
+    let good = read_lines(check.args(arguments), &log, |line| {
+        println!("{line}");
+        has_warnings |= line.starts_with("warning");
+    })?;
+    Ok(good && !has_warnings)
+}
+
+/// Checks that each kind of port builds without the others, that the programs build without what
+/// other packages of the workspace enable, and that the gateway builds without any of its features,
+/// and with each of them alone: all without warnings.
 pub(crate) fn features(workspace: &Workspace) -> Result<TestTally> {
     let mut tally = TestTally::default();
+    for kind in features_of(workspace, PORT)? {
+        let alone = ["-p", PORT, "--lib", "--no-default-features", "--features"];
+        let alone = [&alone[..], &[kind.as_str()]].concat();
+        tally.add(TestTally::check(builds(workspace, &alone)?));
+    }
+    let mut clippy = |arguments: &[&str]| -> Result<()> {
+        let mut clippy = workspace.cargo("clippy");
+        clippy.args(arguments).args(["--", "-D", "warnings"]);
+        tally.add(TestTally::check(show(&mut clippy)?));
+        Ok(())
+    };
+    // Alone, each program has the features of both (`cargo xtask structure`).
+    clippy(&["-p", PROGRAM, "-p", "cangate-lab"])?;
     let features = features_of(workspace, PROGRAM)?;
     for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
-        let mut clippy = workspace.cargo("clippy");
-        clippy.args(["-p", PROGRAM, "--no-default-features", "--features"]);
-        clippy.args([feature, "--", "-D", "warnings"]);
-        tally.add(TestTally::check(show(&mut clippy)?));
+        clippy(&[
+            "-p",
+            PROGRAM,
+            "--no-default-features",
+            "--features",
+            feature,
+        ])?;
     }
     Ok(tally)
 }

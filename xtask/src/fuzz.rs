@@ -33,11 +33,11 @@ pub(crate) struct FuzzOptions {
 }
 
 impl FuzzOptions {
-    /// Returns the options for a few seconds per target, as a part of `test`.
+    /// Returns the options for a second per target, as a part of `test`.
     pub(crate) fn smoke() -> Self {
         Self {
             target: None,
-            seconds: 2,
+            seconds: 1,
             coverage: false,
             input: None,
             seed: 1,

@@ -261,7 +261,7 @@ pub(crate) fn run(
                 println!("{} test programs", built.binaries(workspace)?.len());
                 Ok(TestTally::passed())
             }
-            "ports" => checks::ports(workspace),
+            "small" => checks::small(workspace),
             "lab" => lab::setup(workspace),
             "test" => {
                 let mut built = built.borrow_mut();
@@ -365,7 +365,7 @@ mod tests {
     fn a_quick_run_leaves_out_long_experiments_and_reports_that() {
         let quick = options(false, &[], &["format"]);
         assert!(quick.wants_named("test") && quick.is_quick());
-        for left in ["guests", "clippy", "ports", "long", "format"] {
+        for left in ["guests", "clippy", "small", "long", "format"] {
             assert!(!quick.wants_named(left), "{left}");
         }
         let left = LeftTests {

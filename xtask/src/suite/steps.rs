@@ -72,9 +72,9 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     quick("test", 135, "all tests that were built and are not ignored"),
     all("clippy", 115, "clippy, with warnings as errors"),
     all(
-        "ports",
-        60,
-        "each kind of port is compiled alone, and the gateway without any; readers of databases that no default build has",
+        "small",
+        35,
+        "compiles the gateway without any kind of port, and the program for small devices; tests readers of databases that no default build has",
     ),
     all(
         "lab",
@@ -113,8 +113,8 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     ),
     long(
         "features",
-        120,
-        "compiles the gateway without any feature, and with each of them alone",
+        180,
+        "compiles each kind of port alone, the programs without other packages, and the gateway without any feature and with each of them alone",
     ),
     long(
         "claims",
@@ -156,7 +156,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
         200,
         "lints the program for networks that are not trusted and runs its tests, with the crates of DTLS and TLS",
     ),
-    all("fuzz", 42, "fuzzes each target for a few seconds"),
+    all("fuzz", 30, "fuzzes each target for a second"),
     all("bpf", 1, "as `cargo xtask bpf`"),
     all("promises", 1, "as `cargo xtask promises`"),
     quick(
