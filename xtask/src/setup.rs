@@ -23,7 +23,7 @@ const PROGRAMS: [SystemProgram; 8] = [
         names: &["chromium", "chromium-browser", "google-chrome"],
         package: "chromium",
         why: "the report's page is opened in it without a window",
-        quick: true,
+        quick: false,
     },
     SystemProgram {
         names: &["log2asc"],

@@ -209,7 +209,7 @@ impl LeftTests {
         if options.is_quick() {
             let steps = left(StepClass::All);
             words.push(format!(
-                "left for `cargo xtask test --all`: the tests of the laboratory, {} tests in guests, \
+                "left for `cargo xtask test --all`: the tests of pages and of the laboratory, {} tests in guests, \
                  {} heavy tests, and the steps {}; about {} more",
                 self.guests,
                 self.heavy,

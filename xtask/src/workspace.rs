@@ -60,9 +60,9 @@ pub(crate) struct TestBinary {
 /// The packages whose tests are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TestScope {
-    /// The crates of the gateway, and `xtask`.
+    /// The crates of the gateway without that of pages, whose tests open a browser, and `xtask`.
     Gateway,
-    /// All packages: also the laboratory, the images, the benchmarks and the fuzz targets.
+    /// All packages: also pages, the laboratory, the images, the benchmarks and the fuzz targets.
     All,
 }
 
@@ -70,10 +70,12 @@ impl TestScope {
     /// The folders of the packages of [`Self::Gateway`].
     const GATEWAY: [&str; 2] = ["crates", "xtask"];
 
+    /// The folder of the package of pages.
+    const PAGES: &str = "crates/report";
+
     fn has(self, workspace: &Workspace, package: &Package) -> bool {
-        let folder = package.folder.strip_prefix(&workspace.root);
-        let is_of_gateway =
-            folder.is_ok_and(|folder| Self::GATEWAY.iter().any(|root| folder.starts_with(root)));
+        let is_below = |folder: &&str| package.folder.starts_with(workspace.root.join(folder));
+        let is_of_gateway = Self::GATEWAY.iter().any(is_below) && !is_below(&Self::PAGES);
         is_of_gateway || self == Self::All
     }
 }

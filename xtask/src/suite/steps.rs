@@ -67,7 +67,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     quick(
         "build",
         210,
-        "builds the gateway and its tests for debugging; with --all, also the laboratory and its tests",
+        "builds the gateway and its tests for debugging; with --all, also the tests of pages, and the laboratory and its tests",
     ),
     quick("test", 135, "all tests that were built and are not ignored"),
     all("clippy", 115, "clippy, with warnings as errors"),
