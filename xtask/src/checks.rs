@@ -59,20 +59,23 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<TestTally> {
     if !on_path("cargo-clippy") {
         return Ok(TestTally::skipped("clippy because it is missing"));
     }
+    lint(workspace, &["--workspace", "--all-targets"])
+}
+
+/// Runs clippy with these arguments, with warnings as errors.
+fn lint(workspace: &Workspace, arguments: &[&str]) -> Result<TestTally> {
     let mut clippy = workspace.cargo("clippy");
-    clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
+    clippy.args(arguments).args(["--", "-D", "warnings"]);
     Ok(TestTally::check(show(&mut clippy)?))
 }
 
 /// Checks that the gateway builds without any kind of port, and the program for small devices; runs
 /// the tests of readers of databases that no default build has.
 pub(crate) fn small(workspace: &Workspace) -> Result<TestTally> {
-    let mut tally = TestTally::check(builds(workspace, &["-p", "cangate-gateway", "--lib"])?);
+    let mut tally = check(workspace, &["-p", "cangate-gateway", "--lib"])?;
     // The gateway for small devices, of which `cargo xtask size` measures the size.
-    let mut clippy = workspace.cargo("clippy");
-    clippy.args(["-p", PROGRAM]).args(SMALL_FEATURES);
-    clippy.args(["--", "-D", "warnings"]);
-    tally.add(TestTally::check(show(&mut clippy)?));
+    let program = [&["-p", PROGRAM], &SMALL_FEATURES[..]].concat();
+    tally.add(lint(workspace, &program)?);
     // Readers of databases that no default build has.
     let mut test = workspace.cargo("test");
     test.args(["-p", "cangate-signals", "--features", "kcd,arxml"]);
@@ -81,8 +84,8 @@ pub(crate) fn small(workspace: &Workspace) -> Result<TestTally> {
     Ok(tally)
 }
 
-/// Returns whether packages build without warnings. clippy would take twice as long.
-fn builds(workspace: &Workspace, arguments: &[&str]) -> Result<bool> {
+/// Checks that packages build without warnings: as [`lint`], without clippy's time.
+fn check(workspace: &Workspace, arguments: &[&str]) -> Result<TestTally> {
     let mut check = workspace.cargo("check");
     let mut has_warnings = false;
     let log = workspace.log("check");
@@ -90,7 +93,7 @@ fn builds(workspace: &Workspace, arguments: &[&str]) -> Result<bool> {
         println!("{line}");
         has_warnings |= line.starts_with("warning");
     })?;
-    Ok(good && !has_warnings)
+    Ok(TestTally::check(good && !has_warnings))
 }
 
 /// Checks that each kind of port builds without the others, that the programs build without what
@@ -101,25 +104,15 @@ pub(crate) fn features(workspace: &Workspace) -> Result<TestTally> {
     for kind in features_of(workspace, PORT)? {
         let alone = ["-p", PORT, "--lib", "--no-default-features", "--features"];
         let alone = [&alone[..], &[kind.as_str()]].concat();
-        tally.add(TestTally::check(builds(workspace, &alone)?));
+        tally.add(check(workspace, &alone)?);
     }
-    let mut clippy = |arguments: &[&str]| -> Result<()> {
-        let mut clippy = workspace.cargo("clippy");
-        clippy.args(arguments).args(["--", "-D", "warnings"]);
-        tally.add(TestTally::check(show(&mut clippy)?));
-        Ok(())
-    };
     // Alone, each program has the features of both (`cargo xtask structure`).
-    clippy(&["-p", PROGRAM, "-p", "cangate-lab"])?;
+    tally.add(lint(workspace, &["-p", PROGRAM, "-p", "cangate-lab"])?);
     let features = features_of(workspace, PROGRAM)?;
     for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
-        clippy(&[
-            "-p",
-            PROGRAM,
-            "--no-default-features",
-            "--features",
-            feature,
-        ])?;
+        let alone = ["-p", PROGRAM, "--no-default-features", "--features"];
+        let alone = [&alone[..], &[feature]].concat();
+        tally.add(lint(workspace, &alone)?);
     }
     Ok(tally)
 }

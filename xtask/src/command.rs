@@ -62,8 +62,8 @@ pub(crate) fn output(command: &mut Command) -> Result<Output> {
 }
 
 /// The longest time without a line of output, after which [`read_lines`] ends a command. libtest
-/// names each test that takes more than a minute, so the last lines name those that did not end. No
-/// test takes a third of this on an idle machine.
+/// names each test that takes more than a minute, so the last lines name those that did not end. All
+/// tests of the step `long` together take half of this on an idle machine.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// The longest time for the last lines of a command that has ended.
@@ -100,52 +100,49 @@ fn read_lines_within(
     let (sender, lines) = channel();
     // The thread ends when no process has the pipe any more.
     thread::spawn(move || {
-        let mut reader = BufReader::new(reader);
-        let mut bytes = Vec::new();
-        while reader.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
-            if sender.send(std::mem::take(&mut bytes)).is_err() {
+        for line in BufReader::new(reader).split(b'\n') {
+            if sender.send(line).is_err() {
                 break;
             }
         }
     });
-    let mut see = |bytes: &[u8]| {
-        log.write_all(bytes)?;
-        see(String::from_utf8_lossy(bytes).trim_end_matches(['\n', '\r']));
+    let mut see = |line: &[u8]| {
+        log.write_all(line)?;
+        log.write_all(b"\n")?;
+        see(String::from_utf8_lossy(line).trim_end_matches('\r'));
         anyhow::Ok(())
     };
-    // The time of the last line, or of the command's end.
-    let mut last = Instant::now();
-    let mut has_ended = false;
+    let mut last_line = Instant::now();
+    let mut end = None;
     loop {
         match lines.recv_timeout(Duration::from_millis(500)) {
-            Ok(bytes) => {
-                see(&bytes)?;
-                last = Instant::now();
+            Ok(line) => {
+                see(&line?)?;
+                last_line = Instant::now();
             }
             Err(RecvTimeoutError::Disconnected) => return Ok(child.wait()?.success()),
-            Err(RecvTimeoutError::Timeout) => {
-                if !has_ended && child.try_wait()?.is_some() {
-                    has_ended = true;
-                    last = Instant::now();
-                }
-                let (limit, why) = match has_ended {
-                    false => (silence, "wrote nothing"),
-                    true => (LAST_LINES_TIMEOUT, "was left"),
-                };
-                if last.elapsed() < limit {
-                    continue;
-                }
-                for (process, name) in pipe.iter().flat_map(|pipe| processes_with(pipe)) {
-                    see(format!("ended {name} ({process}), which {why}\n").as_bytes())?;
-                    // It may have ended by itself.
-                    output(Command::new("kill").args(["-KILL", &process.to_string()]))?;
-                }
-                if !has_ended {
-                    child.kill()?;
-                }
-                return Ok(child.wait()?.success());
-            }
+            Err(RecvTimeoutError::Timeout) => {}
         }
+        if end.is_none() && child.try_wait()?.is_some() {
+            end = Some(Instant::now());
+        }
+        // A process that was left may write for ever.
+        let (since, limit, why) = match end {
+            None => (last_line, silence, "wrote nothing"),
+            Some(end) => (end, LAST_LINES_TIMEOUT, "was left"),
+        };
+        if since.elapsed() < limit {
+            continue;
+        }
+        for (process, name) in pipe.iter().flat_map(|pipe| processes_with(pipe)) {
+            see(format!("ended {name} ({process}), which {why}").as_bytes())?;
+            // It may have ended by itself.
+            output(Command::new("kill").args(["-KILL", &process.to_string()]))?;
+        }
+        if end.is_none() {
+            child.kill()?;
+        }
+        return Ok(child.wait()?.success());
     }
 }
 
@@ -210,7 +207,7 @@ mod tests {
         let good = read_lines(&mut shell, &log, |line| lines.push(line.to_owned())).unwrap();
         assert!(!good);
         assert_eq!(lines, ["one", "two", "three"]);
-        assert_eq!(std::fs::read_to_string(&log).unwrap(), "one\ntwo\nthree");
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "one\ntwo\nthree\n");
         std::fs::remove_file(log).unwrap();
     }
 
@@ -244,6 +241,18 @@ mod tests {
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines[1].starts_with("ended sleep 602 ("), "{lines:?}");
         assert!(lines[1].ends_with("), which was left"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_process_that_is_left_and_writes_is_ended() {
+        let script = "while :; do echo again; sleep 0.1; done & echo one";
+        let (good, lines) = lines_of(SILENCE_TIMEOUT, script, "writes");
+        assert!(good);
+        assert!(lines.contains(&"again".to_owned()), "{lines:?}");
+        assert!(
+            lines.iter().any(|line| line.ends_with("), which was left")),
+            "{lines:?}"
+        );
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     all("clippy", 115, "clippy, with warnings as errors"),
     all(
         "small",
-        35,
+        42,
         "compiles the gateway without any kind of port, and the program for small devices; tests readers of databases that no default build has",
     ),
     all(

@@ -3,6 +3,7 @@
 use crate::program;
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A run, and the folder of its logs.
@@ -13,12 +14,18 @@ pub(crate) struct Run {
 
 /// Runs a plan to its end, and matches the frames of links (`FROM:TO`).
 pub(crate) fn run(plan: &str, matches: &[&str]) -> Run {
-    let logs = tempfile::tempdir().unwrap();
-    let file = logs.path().join("plan.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plan.toml");
     fs::write(&file, plan).unwrap();
+    run_file(&file, matches)
+}
+
+/// Runs the plan of a file, as it is.
+pub(crate) fn run_file(file: &Path, matches: &[&str]) -> Run {
+    let logs = tempfile::tempdir().unwrap();
     let mut command = Command::new(program());
     command.args(["lab", "machines", "--timeout", "900", "--log"]);
-    command.arg(logs.path()).arg(&file);
+    command.arg(logs.path()).arg(file);
     for links in matches {
         command.args(["--match", links]);
     }
