@@ -62,8 +62,8 @@ pub(crate) fn output(command: &mut Command) -> Result<Output> {
 }
 
 /// The longest time without a line of output, after which [`read_lines`] ends a command. libtest
-/// names each test that takes more than a minute, so the last lines name those that did not end. All
-/// tests of the step `long` together take half of this on an idle machine.
+/// names each test that takes more than a minute, so the last lines name those that did not end.
+/// All tests of the step `long` together take half of this on an idle machine.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// The longest time for the last lines of a command that has ended.
