@@ -1,7 +1,7 @@
 //! Published figures, each with its source.
 //!
-//! The example of Davis et al. 2007 is in `priority.rs`. The SAE set's figures (Tindell,
-//! Burns 1994) could not be consulted: docs/bound.md states what was found of it.
+//! The example of Davis et al. 2007 is in `priority.rs`. The bounds of the SAE set (Tindell, Burns,
+//! 1994) are missing: the paper could not be consulted.
 
 use crate::common;
 

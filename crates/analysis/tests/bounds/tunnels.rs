@@ -8,8 +8,8 @@ use analysis::tunnel::{
     TunnelPort, TunnelSpec,
 };
 use analysis::{
-    Arrival, BusSpec, FrameShape, LengthRule, LengthSearch, Message, MessagePlace, Network,
-    NetworkError, NetworkFound, NoBound, NodeSpec, SendOrder,
+    Arrival, BusSpec, FrameShape, GatewayHop, HopFrames, LengthRule, LengthSearch, Message,
+    MessagePlace, Network, NetworkError, NetworkFound, NoBound, NodeSpec, SendOrder,
 };
 use frame::{CanId, Frame, Nanos, wire};
 use std::num::NonZeroU8;
@@ -413,6 +413,40 @@ fn a_burst_reaches_its_bound() {
     let (bound, worst) = bound_and_worst(&network, &[0; 4]);
     assert_bound(bound, 339_200);
     assert_eq!(worst, 339_200);
+}
+
+/// A message whose bound is withdrawn takes that of its tunnel: the others wait for its frames.
+#[test]
+fn a_tunnel_has_no_bound_behind_a_message_without_one() {
+    let mut network = constructed(2, false, PLAIN, plain_port());
+    let bounded = network.assess(&mut LengthSearch::new()).unwrap();
+    assert!(bounded.tunnels[0].is_ok());
+    // The first bus has no time for its second message, which comes to the second bus before all
+    // others.
+    for (bus, id, period) in [
+        (0, 0x300, 2_000_000),
+        (1, 1, 2_000_000),
+        (0, 0x200, 250_000),
+    ] {
+        let frame = Frame::classic(CanId::sff(id).unwrap(), &[0xAA; 8]).unwrap();
+        let mut message = network.buses[bus].messages[0].clone();
+        message.shape = FrameShape::exact(&frame).unwrap();
+        message.arrival = Arrival::new(period, 0, 0).unwrap();
+        network.buses[bus].messages.push(message);
+    }
+    network.hops.push(GatewayHop {
+        from: MessagePlace { bus: 0, message: 1 },
+        to: MessagePlace { bus: 1, message: 1 },
+        delay: 0,
+        unchanged: false,
+        frames: HopFrames::Same,
+        passage: None,
+    });
+    let found = network.assess(&mut LengthSearch::new()).unwrap();
+    let first = |bus| MessagePlace { bus, message: 0 };
+    assert!(found.response(first(0)).is_ok());
+    assert_eq!(found.response(first(1)), Err(NoBound::Upstream));
+    assert!(matches!(found.tunnels[0], Err(NoBound::Upstream)));
 }
 
 /// Frames with a window share a datagram; the first one waits longest.
