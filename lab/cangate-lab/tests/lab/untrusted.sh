@@ -50,7 +50,8 @@ passes() { # name of the step, keys of the ports of a and b
     in_b cangate run b.toml 2>b.said &
     B=$!
     for i in $(seq 200); do
-        [ -S a.sock ] && [ -S b.sock ] && [ -s clear.pcap ] && break
+        # The control sockets exist before the ports are open.
+        grep -q ready: a.said && grep -q ready: b.said && [ -s clear.pcap ] && break
         sleep 0.05
     done
     # Both stay open for writing: the end of a log would not be the end of the run, but of its port.
@@ -71,8 +72,8 @@ passes() { # name of the step, keys of the ports of a and b
     echo "== $1"
     sed 's/.* //' b.log a.log
     echo "== $1 on the network"
-    # The number of packets, and that of payloads as they are on the bus.
-    tcpdump -Z root -n -r clear.pcap 2>/dev/null | wc -l
+    # The number of packets, and that of payloads as they are on the bus. Lines of a packet's bytes begin with a tab.
+    tcpdump -Z root -n -r clear.pcap 2>/dev/null | grep -c '^[^[:space:]]'
     od -A n -v -t x1 clear.pcap | tr -d ' \n' | grep -o '11223344aabbccdd\|55667788deadbeef' | wc -l
     rm -f clear.pcap a.sock* b.sock*
 }
