@@ -4,6 +4,7 @@
 use crate::command::{command, on_path, output, show};
 use crate::libtest;
 use crate::package::{self, Architecture, PackageProfile};
+use crate::parallel;
 use crate::report::TestTally;
 use crate::setup::has_target;
 use crate::workspace::{TestBinary, Workspace, set_level};
@@ -244,13 +245,15 @@ fn command_line(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> R
             skipped.len()
         );
     }
+    // Twice as many as there are processors: many tests mostly wait.
+    let threads = format!("--test-threads={}", 2 * parallel::processors());
     let run = || -> Result<(TestTally, Duration)> {
         // It ends the programs under test, too, because they are in its process group.
         let mut test = command("timeout", &cli.folder);
         test.args(["--kill-after=5", &EMULATED_TIMEOUT.as_secs().to_string()]);
         test.arg(&cli.program)
             .env(PROGRAM, &script)
-            .args(["--show-output", "--exact"]);
+            .args(["--show-output", "--exact", &threads]);
         for name in &skipped {
             test.args(["--skip", name]);
         }

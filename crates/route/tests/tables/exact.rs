@@ -18,8 +18,13 @@ fn signals_in_the_process_equal_those_of_exact_numbers() {
     run_here(1, 50_000);
 }
 
-#[test]
-#[ignore = "heavy"]
-fn millions_of_signals_in_the_process_equal_those_of_exact_numbers() {
-    run_here(2, 10_000_000);
+/// Frames in such numbers that they need an optimized build.
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "heavy"]
+    fn millions_of_signals_in_the_process_equal_those_of_exact_numbers() {
+        run_here(2, 10_000_000);
+    }
 }

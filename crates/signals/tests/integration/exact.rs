@@ -293,11 +293,16 @@ fn copies_equal_those_of_exact_numbers() {
     copy_random(2, 100_000);
 }
 
-#[test]
-#[ignore = "heavy"]
-fn millions_of_comparisons_and_copies_equal_those_of_exact_numbers() {
-    compare_random(3, 5_000_000);
-    copy_random(4, 5_000_000);
+/// Values in such numbers that they need an optimized build.
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "heavy"]
+    fn millions_of_comparisons_and_copies_equal_those_of_exact_numbers() {
+        compare_random(3, 5_000_000);
+        copy_random(4, 5_000_000);
+    }
 }
 
 fn one(layout: &str) -> SignalDefinition {

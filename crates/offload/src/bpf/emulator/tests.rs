@@ -57,12 +57,18 @@ fn signals_in_bpf_equal_those_of_exact_numbers() {
     assert!(tally.refused < tally.cases / 5, "{tally:?}");
 }
 
-#[test]
-#[ignore = "heavy"]
-fn millions_of_signals_in_bpf_equal_those_of_exact_numbers() {
-    let tally = exact::run(2, 10_000_000, run);
-    tally.check();
-    println!("{tally:?}");
+/// Frames in such numbers that they take half a minute, and the build of the test with optimization
+/// as long.
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "heavy"]
+    fn millions_of_signals_in_bpf_equal_those_of_exact_numbers() {
+        let tally = exact::run(2, 10_000_000, run);
+        tally.check();
+        println!("{tally:?}");
+    }
 }
 
 /// Where the signals of a condition are, and in which frame.
