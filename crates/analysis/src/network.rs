@@ -164,8 +164,14 @@ pub enum NetworkError {
     Flow(usize),
 }
 
-/// Maximum number of rounds of the search.
+/// Maximum number of rounds of the search. What still grows after them is taken as growing without
+/// end.
 const MAX_ROUNDS: usize = 300;
+
+/// The growth of a message's jitter since the first round, ns, above which it is taken as growing
+/// without end: a minute is thousands of frames, and rounds take longer the more frames a busy
+/// period has.
+const MAX_GROWTH: Nanos = 60_000_000_000;
 
 impl NetworkFound {
     /// Returns the bound of a message from its event to its end of frame on this bus, over all
@@ -228,22 +234,26 @@ impl Network {
             tunnels: Vec::new(),
             circle: Vec::new(),
         };
+        let mut first = Vec::new();
         for round in 0.. {
             found.assess_tunnels(self);
             let grown = found.round(self, &order);
-            let changed = |bus: &usize| grown.get(*bus) == Some(&true);
             if !grown.contains(&true) {
                 break;
             }
-            let again = (0..found.compiled.len()).filter(changed);
-            for bus in again.collect::<Vec<_>>() {
-                found.buses[bus] = own(&found.compiled[bus]);
-                if round >= MAX_ROUNDS {
-                    found.circle.push(bus);
-                }
+            let jitters = found.jitters(&order);
+            if round == 0 {
+                first.clone_from(&jitters);
             }
-            if round >= MAX_ROUNDS {
+            let growth = jitters.iter().zip(&first).map(|(now, then)| now - then);
+            let is_endless = round >= MAX_ROUNDS || growth.max() > Some(MAX_GROWTH);
+            let changed = (0..found.compiled.len()).filter(|&bus| grown[bus]);
+            if is_endless {
+                found.circle = changed.collect();
                 break;
+            }
+            for bus in changed {
+                found.buses[bus] = own(&found.compiled[bus]);
             }
         }
         found.give_up(self, &order);
@@ -441,6 +451,14 @@ impl NetworkFound {
         Ok((flow.least, flow.most().saturating_add(delay)))
     }
 
+    /// Returns the jitter of each hop's message on the next bus, ns.
+    fn jitters(&self, order: &[GatewayHop]) -> Vec<Nanos> {
+        let messages = order
+            .iter()
+            .map(|hop| &self.compiled[hop.to.bus].messages[hop.to.message]);
+        messages.map(|message| message.arrival.jitter()).collect()
+    }
+
     /// Propagates jitter; returns for each bus whether one of its messages has more than before.
     fn round(&mut self, network: &Network, order: &[GatewayHop]) -> Vec<bool> {
         let mut grown = vec![false; self.compiled.len()];
@@ -507,7 +525,15 @@ impl NetworkFound {
                 }
             }
             if !lost {
-                return;
+                break;
+            }
+        }
+        // Frames of a message without a bound wait in its node for a time that is not known.
+        for (found, bus) in self.buses.iter_mut().zip(&self.compiled) {
+            for (message, sent) in found.messages.iter().zip(&bus.messages) {
+                if message.bound.is_err() {
+                    found.nodes[sent.node].backlog = None;
+                }
             }
         }
     }

@@ -415,6 +415,53 @@ fn a_burst_reaches_its_bound() {
     assert_eq!(worst, 339_200);
 }
 
+/// Two buses with a load of 96 % send half of their messages to one another, with higher priorities
+/// there: a longer response makes another one longer by more. The search ends early.
+#[test]
+fn jitter_that_grows_around_a_circle_is_noticed() {
+    let mut network = constructed(3, false, PLAIN, plain_port());
+    for (bus, spec) in network.buses.iter_mut().take(2).enumerate() {
+        let own = spec.messages.remove(0);
+        for number in 0..8 {
+            let id = CanId::sff(number + 8 * bus as u32).unwrap();
+            let frame = Frame::classic(id, &[0x55; 8]).unwrap();
+            let mut message = own.clone();
+            message.shape = FrameShape::exact(&frame).unwrap();
+            message.arrival = Arrival::new(1_875_000, 0, 0).unwrap();
+            spec.messages.push(message);
+        }
+    }
+    for (bus, message) in [0, 1]
+        .into_iter()
+        .flat_map(|bus| (0..4).map(move |m| (bus, m)))
+    {
+        let from = MessagePlace {
+            bus,
+            message: 4 + message,
+        };
+        let to = MessagePlace {
+            bus: 1 - bus,
+            message,
+        };
+        network.hops.push(GatewayHop {
+            from,
+            to,
+            delay: 0,
+            unchanged: true,
+            frames: HopFrames::Same,
+            passage: None,
+        });
+    }
+    let found = network.assess(&mut LengthSearch::new()).unwrap();
+    assert_eq!(found.circle, [0, 1]);
+    let first = |bus| MessagePlace { bus, message: 0 };
+    assert_eq!(found.response(first(0)), Err(NoBound::Circle));
+    assert!(found.response(first(2)).is_ok());
+    let backlogs = found.buses.iter().map(|bus| bus.nodes[0].backlog);
+    assert_eq!(backlogs.collect::<Vec<_>>(), [None, None, Some(1)]);
+    assert!(matches!(found.tunnels[0], Err(NoBound::Upstream)));
+}
+
 /// A message whose bound is withdrawn takes that of its tunnel: the others wait for its frames.
 #[test]
 fn a_tunnel_has_no_bound_behind_a_message_without_one() {
@@ -446,6 +493,7 @@ fn a_tunnel_has_no_bound_behind_a_message_without_one() {
     let first = |bus| MessagePlace { bus, message: 0 };
     assert!(found.response(first(0)).is_ok());
     assert_eq!(found.response(first(1)), Err(NoBound::Upstream));
+    assert_eq!(found.buses[1].nodes[0].backlog, None);
     assert!(matches!(found.tunnels[0], Err(NoBound::Upstream)));
 }
 
