@@ -227,10 +227,10 @@ impl Workspace {
     }
 }
 
-/// A build of the tests that runs beside other steps.
+/// A build of the tests that runs at the same time as other steps.
 pub(crate) struct EarlyBuild {
     child: Child,
-    /// What cargo reports, from where it has not been shown.
+    /// cargo's reports, from where they have not been shown.
     output: File,
 }
 

@@ -180,7 +180,7 @@ impl FromStr for MakeName {
 mod tests {
     use super::*;
 
-    /// What a make states of its place and of its constant is what its settings need.
+    /// The settings of a make need the place and the constant that the make states.
     #[test]
     fn settings_need_what_the_make_states() {
         for make in MakeName::ALL {

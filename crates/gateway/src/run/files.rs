@@ -100,7 +100,7 @@ pub fn run(
 #[cfg(feature = "simulate")]
 pub(crate) struct SimulatedRun {
     pub(crate) options: SimulationOptions,
-    /// What other nodes send on the buses.
+    /// The frames of other nodes on the buses.
     pub(crate) traffic: Option<Box<dyn BusTraffic>>,
 }
 

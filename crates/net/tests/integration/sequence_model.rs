@@ -120,7 +120,7 @@ fn list(counters: SequenceCounters) -> [u64; 6] {
     ]
 }
 
-/// What happens at a step: the sender states its next number, or a datagram arrives.
+/// An event of a step: the sender states its next number, or a datagram arrives.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Statement,

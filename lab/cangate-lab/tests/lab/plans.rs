@@ -72,7 +72,7 @@ impl Run {
         digits.parse().unwrap()
     }
 
-    /// What a gateway counted at a port.
+    /// Returns the counters of a gateway's port.
     pub(crate) fn port(&self, machine: &str, port: &str) -> Value {
         let text = self.log(&format!("{machine}.out"));
         let start = text.find('{').unwrap();
