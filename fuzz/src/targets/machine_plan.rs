@@ -28,6 +28,7 @@ pub const TARGET: Target = Target {
         "kind = \"ethernet\"\n",
         "machines = [\"a\", \"b\"]\n",
         "bitrate = \"1M\"\n",
+        "data_bitrate = \"8M\"\n",
         "rate = 4294967295\n",
         "latency = \"0ns\"\n",
         "jitter = \"584y\"\n",

@@ -7,12 +7,13 @@ use crate::choices::{Boot, Cpu};
 use crate::spec::BITRATE;
 use config::{Diagnostic, Diagnostics, SourceText, TomlDocument, TomlTable, TomlValue};
 use guest::Kernel;
-use guest::linked::ClockDrift;
+use guest::linked::{ClockDrift, RESERVED};
 use guest::lockstep::{
     CanLink, EthernetLink, LinkKind, LinkPlan, LockstepPlan, MachinePlan, PlanError,
 };
 use guest::machine::{BenchKind, GuestFile, GuestJob, GuestSpec, TimeMode};
 use std::fmt::Display;
+use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
@@ -69,6 +70,7 @@ pub fn read(source: &SourceText, folder: &Path) -> Result<LockstepPlan, Vec<Diag
         Some(table) => links(&table, &names, &mut found),
         None => Vec::new(),
     };
+    let (links, data_bitrates): (Vec<LinkPlan>, Vec<Range<usize>>) = links.into_iter().unzip();
     let span = root.span();
     let at_key = |root: &TomlTable<'_>, key: &str| root.key_span(key).unwrap_or(span.clone());
     let at_interval = at_key(&root, "interval");
@@ -85,7 +87,15 @@ pub fn read(source: &SourceText, folder: &Path) -> Result<LockstepPlan, Vec<Diag
     if !found.has_errors()
         && let Err(error) = plan.check()
     {
-        let place = match error {
+        let at_data_bitrate = |name: &str| {
+            let link = plan.links.iter().position(|link| link.name == name);
+            let place = link.and_then(|link| data_bitrates.get(link));
+            place.map_or_else(|| at_links.clone(), Range::clone)
+        };
+        let place = match &error {
+            PlanError::FdRate { link, .. } | PlanError::NoFdDriver { link, .. } => {
+                at_data_bitrate(link)
+            }
             PlanError::Interval { .. } | PlanError::NoInterval(_) if interval.is_some() => {
                 at_interval
             }
@@ -290,14 +300,21 @@ fn files(table: &TomlTable<'_>, folder: &Path, found: &mut Diagnostics) -> Vec<G
     all
 }
 
-fn links(table: &TomlTable<'_>, machines: &[&str], found: &mut Diagnostics) -> Vec<LinkPlan> {
+/// Returns the links, each with the place of its data bit rate.
+fn links(
+    table: &TomlTable<'_>,
+    machines: &[&str],
+    found: &mut Diagnostics,
+) -> Vec<(LinkPlan, Range<usize>)> {
     let mut all = Vec::new();
     for (name, value) in table.all() {
         let is_name = name
             .value
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
-        let is_reserved = ["lo", ".", ".."].contains(&name.value) || name.value.starts_with("new-");
+        let mut reserved = RESERVED.iter();
+        let is_reserved = ["lo", ".", ".."].contains(&name.value)
+            || reserved.any(|prefix| name.value.starts_with(prefix));
         if !is_name || is_reserved || name.value.is_empty() || name.value.len() > LINK_NAME {
             let text = format!("`{}` cannot be the name of a link", name.value);
             let hint = format!(
@@ -307,7 +324,8 @@ fn links(table: &TomlTable<'_>, machines: &[&str], found: &mut Diagnostics) -> V
         }
         let place = format!("link `{}`", name.value);
         if let Some(mut table) = value.table(place, found) {
-            all.extend(link(name.value, &mut table, machines, found));
+            let link = link(name.value, &mut table, machines, found);
+            all.extend(link.map(|link| (link, table.value_span("data_bitrate"))));
             table.finish(found);
         }
     }
@@ -376,9 +394,11 @@ fn members(table: &mut TomlTable<'_>, machines: &[&str], found: &mut Diagnostics
 
 fn can(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> CanLink {
     let bitrate = table.bitrate("bitrate", found);
+    let data_bitrate = table.bitrate("data_bitrate", found);
     let queue = table.integer("queue", 1..=1_000_000, found);
     CanLink {
         bitrate: bitrate.map_or(BITRATE, |rate| rate.value),
+        data_bitrate: data_bitrate.map(|rate| rate.value),
         queue: u32::try_from(queue.map_or(CAN_QUEUE, |queue| queue.value)).unwrap_or(u32::MAX),
     }
 }
@@ -421,6 +441,9 @@ fn part(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frame::wire::{self, BitRate};
+    use frame::{CanId, Frame};
+    use proptest::prelude::*;
 
     fn plan(text: &str) -> LockstepPlan {
         read(&SourceText::new("p.toml", text), Path::new("/f")).unwrap()
@@ -483,6 +506,110 @@ mod tests {
     }
 
     #[test]
+    fn a_bus_with_a_data_bitrate_has_the_lookahead_of_its_shortest_frame() {
+        let bus = |keys: &str| plan(&format!("{TWO}[links.b]\nkind = \"can\"\n{keys}\n"));
+        let fast = bus("bitrate = \"500k\"\ndata_bitrate = \"2M\"");
+        let LinkKind::Can(can) = &fast.links[0].kind else {
+            panic!("not CAN");
+        };
+        assert_eq!(can.data_bitrate, Some(2_000_000));
+        // 27 bits of 2 µs and 32 of 0.5 µs.
+        assert_eq!(fast.interval(), Duration::from_nanos(69_999));
+        // A classic frame is shorter than an FD one: 44 bits of 2 µs.
+        let slow = bus("bitrate = \"500k\"\ndata_bitrate = \"500k\"");
+        assert_eq!(slow.interval(), Duration::from_nanos(87_999));
+        let text = format!(
+            "interval = \"70us\"\n{TWO}[links.b]\nkind = \"can\"\nbitrate = \"500k\"\ndata_bitrate = \"2M\"\n"
+        );
+        assert!(errors(&text).contains("only 69999 ns"), "{}", errors(&text));
+    }
+
+    proptest! {
+        /// Each frame ends later than a whole lookahead after its start of frame. This is what the
+        /// links rest on; the next test shows that no longer lookahead would do.
+        #[test]
+        fn no_frame_is_shorter_than_the_lookahead(
+            (frame, bitrate, data_bitrate) in (any_frame(), 50_000..=1_000_000_u32, 1..=20_u32)
+        ) {
+            let data_bitrate = bitrate.saturating_mul(data_bitrate).clamp(400_000, 8_000_000);
+            prop_assert!(over(&frame, bitrate, data_bitrate) >= 1, "{frame}");
+        }
+    }
+
+    /// Returns by how much a frame, from start of frame to end of frame, is longer than the
+    /// lookahead of its bus, ns.
+    fn over(frame: &Frame, bitrate: u32, data_bitrate: u32) -> i128 {
+        let link = LinkPlan {
+            name: String::new(),
+            kind: LinkKind::Can(CanLink {
+                bitrate,
+                data_bitrate: Some(data_bitrate),
+                queue: 1,
+            }),
+            members: Vec::new(),
+        };
+        let rate = BitRate::new(bitrate, Some(data_bitrate)).unwrap();
+        let length = wire::length(frame.view()).unwrap();
+        let duration = i128::from(length.duration(rate, false));
+        duration - link.lookahead().as_nanos().cast_signed()
+    }
+
+    fn any_frame() -> impl Strategy<Value = Frame> {
+        let data = prop::collection::vec(any::<u8>(), 0..=64);
+        let id = any::<u32>().prop_map(|id| match id >> 31 {
+            0 => id & CanId::SFF_MASK,
+            _ => id & CanId::EFF_MASK | CanId::EFF_FLAG,
+        });
+        // Half of all frames have no data: those are the short ones.
+        (id, any::<[bool; 2]>(), 0..4_u8, data).prop_map(
+            |(id, [is_fd, is_empty], flags, mut data)| {
+                let id = CanId::from_raw(id);
+                data.truncate(if is_empty { 0 } else { 64 });
+                match is_fd {
+                    true => Frame::fd(id, flags, &data).unwrap(),
+                    false if flags & 1 == 0 => Frame::remote(id, data.len().min(8)).unwrap(),
+                    false => Frame::classic(id, &data[..data.len().min(8)]).unwrap(),
+                }
+            },
+        )
+    }
+
+    #[test]
+    fn the_shortest_frames_are_a_nanosecond_longer_than_the_lookahead() {
+        let shortest = |text: &str| text.parse::<Frame>().unwrap();
+        assert_eq!(over(&shortest("555##1"), 500_000, 2_000_000), 1);
+        assert_eq!(over(&shortest("555##1"), 1_000_000, 8_000_000), 1);
+        // At 940 kbit/s of data and less, a classic frame is shorter. Its CRC has no stuff bits.
+        // With a slow data phase, a classic frame is shorter: without data, but with a length.
+        assert_eq!(over(&shortest("084#R8"), 500_000, 500_000), 1);
+    }
+
+    #[test]
+    fn a_data_bitrate_that_no_machine_can_have_is_named_at_its_place() {
+        let bus = |keys: &str| format!("{TWO}[links.b]\nkind = \"can\"\n{keys}\n");
+        for (keys, place) in [
+            ("bitrate = \"500k\"\ndata_bitrate = \"400k\"", "p.toml:8:16"),
+            ("data_bitrate = \"10M\"", "p.toml:7:16"),
+            ("data_bitrate = \"2M\"\nbitrate = \"40k\"", "p.toml:7:16"),
+        ] {
+            let text = errors(&bus(keys));
+            assert!(text.contains(place), "{text}");
+            assert!(text.contains("not lower than `bitrate`"), "{text}");
+        }
+        let old = format!("kernel = \"5.10\"\n{}", bus("data_bitrate = \"2M\""));
+        let text = errors(&old);
+        assert!(text.contains("p.toml:8:16"), "{text}");
+        assert!(
+            text.contains("kernel 5.10 of machine a has no driver for CAN FD cards"),
+            "{text}"
+        );
+        // A machine that is not on the bus can have an old kernel.
+        let beside = "[machines.c]\ncommand = \"x\"\nkernel = \"5.10\"\n";
+        let others = "data_bitrate = \"2M\"\nmachines = [\"a\", \"b\"]";
+        plan(&format!("{beside}{}", bus(others)));
+    }
+
+    #[test]
     fn the_interval_is_by_default_the_longest_that_the_links_allow() {
         let can = format!("{TWO}[links.b]\nkind = \"can\"\nbitrate = 500000\n");
         assert_eq!(plan(&can).interval(), Duration::from_nanos(87_999));
@@ -542,6 +669,7 @@ mod tests {
                 "the name of a link",
             ),
             ("[links.lo]\nkind = \"can\"\n", "the name of a link"),
+            ("[links.spare-1]\nkind = \"can\"\n", "the name of a link"),
             (
                 "[links.l]\nkind = \"can\"\nmachines = [\"a\", \"c\"]\n",
                 "no machine `c`",
@@ -553,6 +681,10 @@ mod tests {
             (
                 "[links.l]\nkind = \"can\"\nbitrate = \"2M\"\n",
                 "2000000 bit/s is not",
+            ),
+            (
+                "[links.l]\nkind = \"can\"\nbitrate = \"4k\"\n",
+                "a CAN bus has 5000 to 1000000",
             ),
             ("[links.l]\nkind = \"can\"\nloss = 0.1\n", "loss"),
             (

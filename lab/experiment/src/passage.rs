@@ -96,14 +96,24 @@ impl Passage {
     }
 }
 
+/// The sizes of Linux's `struct can_frame` and `struct canfd_frame`, which tell the two apart, as
+/// at sockets (`CAN_MTU`, `CANFD_MTU` of linux/can.h).
+const CLASSIC_SIZE: usize = 16;
+const FD_SIZE: usize = 72;
+
 /// Returns the frame of a bus's record, and `None` if it is not one.
 #[must_use]
 pub fn frame_of(record: &LinkRecord) -> Option<FrameRef<'_>> {
     let bytes = record.bytes.as_slice();
+    let kind = match bytes.len() {
+        CLASSIC_SIZE => Kind::Classic,
+        FD_SIZE => Kind::Fd,
+        _ => return None,
+    };
     let id = CanId::from_raw(u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?));
     let length = usize::from(*bytes.get(4)?);
-    let header = Header::new(Kind::Classic, id, length).ok()?;
-    FrameRef::new(header, bytes.get(8..)?).ok()
+    let header = Header::new(kind, id, length).ok()?;
+    FrameRef::new(header.with_flags(*bytes.get(5)?), bytes.get(8..)?).ok()
 }
 
 fn key(record: &LinkRecord) -> Option<(FrameKey, u32)> {
@@ -192,6 +202,7 @@ fn difference(later: u64, earlier: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frame::flags;
 
     fn record(machine: usize, asked: u64, at: u64, id: u32, data: &[u8]) -> LinkRecord {
         let mut bytes = id.to_le_bytes().to_vec();
@@ -268,6 +279,23 @@ mod tests {
         // 0x100: 2000 became 3050, 1000 became −40.
         let spacing = report.spacing.unwrap();
         assert_eq!((spacing.count, spacing.min, spacing.max), (2, 1040, 1050));
+    }
+
+    #[test]
+    fn the_size_of_a_record_is_the_kind_of_its_frame() {
+        let mut bytes = 0x8000_0123_u32.to_le_bytes().to_vec();
+        bytes.extend([12, flags::BRS | flags::ESI, 0, 0]);
+        bytes.resize(FD_SIZE, 0xab);
+        let mut fd = record(0, 0, 0, 0, &[]);
+        fd.bytes = bytes;
+        let frame = frame_of(&fd).unwrap();
+        assert_eq!((frame.kind(), frame.len()), (Kind::Fd, 12));
+        assert_eq!(frame.header().flags(), flags::BRS | flags::ESI);
+        assert_eq!(frame.data(), [0xab; 12]);
+        let classic = record(0, 0, 0, 0x123, &[1, 2]);
+        assert_eq!(frame_of(&classic).unwrap().kind(), Kind::Classic);
+        fd.bytes.pop();
+        assert_eq!(frame_of(&fd), None);
     }
 
     #[test]

@@ -82,18 +82,36 @@ extern void *net_hub_add_port(int hub, const char *name, void *peer);
 extern int qemu_can_send_packet(void *client);
 extern long qemu_send_packet(void *client, const uint8_t *bytes, int size);
 
+/* include/qom/object.h */
+extern void *object_resolve_path(const char *path, bool *is_ambiguous);
+extern void *object_new(const char *type);
+extern void object_unref(void *object);
+
 /* include/net/can_emu.h */
+enum { QEMU_CAN_BRS = 0x01, QEMU_CAN_ESI = 0x02, QEMU_CAN_FD = 0x10 };
 struct qemu_can_frame {
 	uint32_t can_id;
-	uint8_t can_dlc, flags;
+	uint8_t can_dlc, flags;	/* can_dlc is a length in bytes */
 	uint8_t data[64] __attribute__((aligned(8)));
 };
 struct can_client_info {
 	bool (*can_receive)(void *client);
 	long (*receive)(void *client, const struct qemu_can_frame *frames, size_t count);
 };
-extern void *object_resolve_path(const char *path, bool *is_ambiguous);
+struct can_client {
+	struct can_client_info *info;
+	void *bus;
+	char others[240];	/* CanBusClientState has less */
+};
 extern int can_bus_insert_client(void *bus, void *client);
+extern int can_bus_remove_client(void *client);
 extern long can_bus_client_send(void *client, const struct qemu_can_frame *frames, size_t count);
+
+/* hw/net/can/ctucan_core.h. A controller is opaque here: callers give it room. */
+extern int ctucan_init(void *controller, void *irq);
+extern int ctucan_connect_to_bus(void *controller, void *bus);
+extern void ctucan_disconnect(void *controller);
+extern void ctucan_mem_write(void *controller, uint64_t address, uint64_t value, unsigned int size);
+extern uint64_t ctucan_mem_read(void *controller, uint64_t address, unsigned int size);
 
 #endif

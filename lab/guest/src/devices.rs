@@ -25,20 +25,63 @@ pub(crate) const VM_CARDS: [(&str, u8); 2] = [("card0", 0x10), ("card1", 0x11)];
 /// The PCI slots of the Ethernet cards, and their names.
 pub(crate) const ETHERNET: [(&str, u8); 2] = [("eth0", 0x18), ("eth1", 0x19)];
 
-/// The first PCI slots of the cards on links between machines, and the number of cards of each kind
-/// that have room.
+/// The controllers of a CTU CAN FD card.
+pub(crate) const CTU_CONTROLLERS: usize = 2;
+
+/// The first PCI slots of the cards on links between machines, and the number of CAN and of
+/// Ethernet cards that have room.
 const LINKED_CAN: u8 = 0x0a;
 const LINKED_ETHERNET: u8 = 0x1a;
 pub(crate) const LINKED_CARDS: u8 = 5;
 
-/// Returns the PCI slots of the CAN cards on links between machines, in order.
-pub(crate) fn linked_can_slots(count: u8) -> impl Iterator<Item = u8> {
-    (LINKED_CAN..).take(usize::from(count))
+/// The number of a machine's first CAN bus and first hub that are links; the benches have buses b0
+/// and b1, and hub 1.
+const FIRST_LINK: u8 = 2;
+
+/// The numbers of a machine's cards on links between machines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LinkedCards {
+    /// CAN cards for classic frames: SJA1000.
+    pub(crate) classic: u8,
+    /// CAN FD cards: CTU CAN FD, of which the first controller is on the link.
+    pub(crate) fd: u8,
+    /// Ethernet cards: e1000.
+    pub(crate) ethernet: u8,
 }
 
-/// Returns the PCI slots of the Ethernet cards on links between machines, in order.
-pub(crate) fn linked_ethernet_slots(count: u8) -> impl Iterator<Item = u8> {
-    (LINKED_ETHERNET..).take(usize::from(count))
+/// A card on a link between machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkedCard {
+    /// The number of the machine's bus or hub.
+    pub(crate) place: u8,
+    /// The PCI slot.
+    pub(crate) slot: u8,
+}
+
+impl LinkedCards {
+    /// Returns the CAN cards for classic frames, in the order of their links.
+    pub(crate) fn classic_cards(self) -> impl Iterator<Item = LinkedCard> {
+        cards(LINKED_CAN, 0, self.classic)
+    }
+
+    /// Returns the CAN FD cards, in the order of their links; they come after the others.
+    pub(crate) fn fd_cards(self) -> impl Iterator<Item = LinkedCard> {
+        cards(LINKED_CAN, self.classic, self.fd)
+    }
+
+    /// Returns the Ethernet cards, in the order of their links.
+    pub(crate) fn ethernet_cards(self) -> impl Iterator<Item = LinkedCard> {
+        cards(LINKED_ETHERNET, 0, self.ethernet)
+    }
+}
+
+fn cards(first_slot: u8, first: u8, count: u8) -> impl Iterator<Item = LinkedCard> {
+    (first..)
+        .take(usize::from(count))
+        .map(move |number| LinkedCard {
+            place: FIRST_LINK + number,
+            slot: first_slot + number,
+        })
 }
 
 pub(crate) fn address(slot: u8) -> String {
@@ -80,15 +123,24 @@ mod tests {
 
     #[test]
     fn no_two_cards_share_a_slot() {
+        let linked = LinkedCards {
+            classic: 2,
+            fd: LINKED_CARDS - 2,
+            ethernet: LINKED_CARDS,
+        };
         let mut all: Vec<String> = card_addresses()
             .chain(ethernet_addresses())
             .map(|(_, address)| address)
-            .chain(linked_can_slots(LINKED_CARDS).map(address))
-            .chain(linked_ethernet_slots(LINKED_CARDS).map(address))
+            .chain(linked.classic_cards().map(|card| address(card.slot)))
+            .chain(linked.fd_cards().map(|card| address(card.slot)))
+            .chain(linked.ethernet_cards().map(|card| address(card.slot)))
             .collect();
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 7 + 2 * usize::from(LINKED_CARDS));
         assert!(all.contains(&"0000:00:12.0".to_owned()));
+        let places = linked.classic_cards().chain(linked.fd_cards());
+        let places: Vec<u8> = places.map(|card| card.place).collect();
+        assert_eq!(places, [2, 3, 4, 5, 6]);
     }
 }

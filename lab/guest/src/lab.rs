@@ -174,9 +174,12 @@ impl Lab {
                 all.extend(kmod::Module::Nesting.made(&place)?);
                 all
             }
-            BenchKind::Ctucan => kmod::ctucanfd(&place)?,
-            BenchKind::Kvaser | BenchKind::Vcan | BenchKind::None => Vec::new(),
+            BenchKind::Ctucan | BenchKind::Kvaser | BenchKind::Vcan | BenchKind::None => Vec::new(),
         };
+        let has_fd_link = spec.linked.as_ref().is_some_and(|it| it.cards().fd > 0);
+        if spec.bench == BenchKind::Ctucan || has_fd_link {
+            modules.extend(kmod::ctucanfd(&place)?);
+        }
         if !spec.virtio.is_empty() {
             modules.extend(kmod::virtio_can(&place)?);
         }

@@ -1,11 +1,16 @@
 //! A machine of several in one virtual time, as the machine itself sees it: its name, and its
 //! interfaces on the links.
 
+use crate::devices::LinkedCards;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The time after the beginning at which all machines start their commands: setting up takes less.
 pub const START: Duration = Duration::from_secs(2);
+
+/// The first letters of names that the agent gives interfaces, so that no link has one: before the
+/// interface has its link's name; and of one that is on no link, the second of a card.
+pub const RESERVED: [&str; 2] = ["new-", "spare-"];
 
 /// What the agent of such a machine sets up, once the machine runs together with the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,10 +63,13 @@ pub struct LinkedInterface {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterfaceKind {
-    /// An SJA1000 card with the in-tree driver (kvaser_pci).
+    /// A CAN card: an SJA1000 (driver kvaser_pci), or with a data bit rate a CTU CAN FD (driver
+    /// ctucanfd_pci).
     Can {
         /// The bit rate, bit/s.
         bitrate: u32,
+        /// The data bit rate, bit/s; if there is one, the link has FD frames.
+        data_bitrate: Option<u32>,
     },
     /// An e1000 card.
     Ethernet {
@@ -91,20 +99,19 @@ pub struct KnownHost {
 }
 
 impl LinkedMachine {
-    /// Returns the number of CAN cards.
-    #[must_use]
-    pub fn can_cards(&self) -> u8 {
-        self.count(|kind| matches!(kind, InterfaceKind::Can { .. }))
-    }
-
-    /// Returns the number of Ethernet cards.
-    #[must_use]
-    pub fn ethernet_cards(&self) -> u8 {
-        self.count(|kind| matches!(kind, InterfaceKind::Ethernet { .. }))
-    }
-
-    fn count(&self, is_wanted: impl Fn(&InterfaceKind) -> bool) -> u8 {
-        let all = self.interfaces.iter().filter(|one| is_wanted(&one.kind));
-        u8::try_from(all.count()).unwrap_or(u8::MAX)
+    /// Returns the numbers of the machine's cards.
+    pub(crate) fn cards(&self) -> LinkedCards {
+        let mut cards = LinkedCards::default();
+        for interface in &self.interfaces {
+            let count = match interface.kind {
+                InterfaceKind::Can {
+                    data_bitrate: None, ..
+                } => &mut cards.classic,
+                InterfaceKind::Can { .. } => &mut cards.fd,
+                InterfaceKind::Ethernet { .. } => &mut cards.ethernet,
+            };
+            *count = count.saturating_add(1);
+        }
+        cards
     }
 }

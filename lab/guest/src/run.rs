@@ -7,6 +7,7 @@ use crate::fetch::PackageTree;
 use crate::image;
 use crate::keyboard::GuestKeyboard;
 use crate::lab::{Lab, versions};
+use crate::linked::LinkedMachine;
 use crate::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
 use crate::outcome::{GuestFailure, GuestOutcome};
 use crate::own::GuestPrograms;
@@ -256,7 +257,7 @@ impl GuestParts {
             memory: spec.memory,
             trace: None,
             halt: self.halt.as_deref(),
-            linked: linked.map_or((0, 0), |it| (it.can_cards(), it.ethernet_cards())),
+            linked: linked.map(LinkedMachine::cards).unwrap_or_default(),
             lockstep: None,
             virtio: &[],
             shm: &[],

@@ -243,6 +243,14 @@ fn a_plan_that_cannot_run_in_step_is_refused_before_anything_runs() {
         ),
         "{text}"
     );
+    // A bus with FD frames: a bit rate that it cannot have, and a kernel without the driver.
+    let fd = |keys: &str| with(&format!("{two}[links.body]\nkind = \"can\"\n{keys}"));
+    let text = fd("data_bitrate = \"500k\"\nbitrate = \"1M\"\n");
+    assert!(text.contains("plan.toml:7:16"), "{text}");
+    assert!(text.contains("not 1000000 with 500000"), "{text}");
+    let text = fd("data_bitrate = \"2M\"\n[machines.c]\ncommand = \"true\"\nkernel = \"5.10\"\n");
+    assert!(text.contains("plan.toml:7:16"), "{text}");
+    assert!(text.contains("give the machine a newer `kernel`"), "{text}");
     let text = with(&format!("{two}[links.body]\nkind = \"cna\"\n"));
     assert!(text.contains("did you mean `can`?"), "{text}");
     std::fs::write(&path, format!("{two}[links.body]\nkind = \"can\"\n")).unwrap();

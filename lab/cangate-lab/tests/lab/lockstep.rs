@@ -1,8 +1,8 @@
 //! Several machines in one virtual time: they repeat to the byte on a busy host, and the bus that
 //! they compute is the one that a slow and obvious model computes.
 
+use crate::bus_model::{BusModel, table};
 use crate::{exec, program, waiting_lab};
-use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -47,17 +47,17 @@ fn bus() -> String {
 }
 
 /// A run, and the folder of its logs.
-struct Run {
-    output: Output,
+pub(crate) struct Run {
+    pub(crate) output: Output,
     logs: tempfile::TempDir,
 }
 
 impl Run {
-    fn out(&self) -> String {
+    pub(crate) fn out(&self) -> String {
         String::from_utf8(self.output.stdout.clone()).unwrap()
     }
 
-    fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         let out = self.out();
         let line = out.lines().find_map(|line| line.strip_prefix("digest"));
         line.unwrap_or_else(|| panic!("{out}\n{}", self.err()))
@@ -65,11 +65,11 @@ impl Run {
             .to_owned()
     }
 
-    fn err(&self) -> String {
+    pub(crate) fn err(&self) -> String {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
-    fn log(&self, name: &str) -> String {
+    pub(crate) fn log(&self, name: &str) -> String {
         fs::read_to_string(self.logs.path().join(name)).unwrap()
     }
 }
@@ -89,7 +89,7 @@ fn start(plan: &str, logs: &Path) -> Child {
 }
 
 /// Runs a plan; `meanwhile` is called when all machines run.
-fn run(plan: &str, meanwhile: impl FnOnce(&[u32], &Path)) -> Run {
+pub(crate) fn run(plan: &str, meanwhile: impl FnOnce(&[u32], &Path)) -> Run {
     let logs = tempfile::tempdir().unwrap();
     let mut child = start(plan, logs.path());
     let machines = plan.matches("[machines.").count();
@@ -135,10 +135,10 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 /// Processes that never rest; they end when this is dropped.
-struct Hogs(Vec<Child>);
+pub(crate) struct Hogs(Vec<Child>);
 
 impl Hogs {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         let hog = |_| {
             Command::new("sh")
@@ -160,7 +160,7 @@ impl Drop for Hogs {
 }
 
 /// Gives one machine less of the host's processors than the others.
-fn make_nice(machines: &[u32], _: &Path) {
+pub(crate) fn make_nice(machines: &[u32], _: &Path) {
     let done = Command::new("renice")
         .args(["-n", "10", "-p", &machines[0].to_string()])
         .stdout(Stdio::null())
@@ -206,117 +206,6 @@ fn machines_on_ethernet_repeat_beside(busy: impl FnOnce() -> Option<Hogs>) {
     assert_eq!(pcap(&alone), pcap(&busy));
 }
 
-/// A frame that a machine sent, from the table of a bus.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Sent {
-    machine: String,
-    asked: u64,
-    at: u64,
-    frame: String,
-}
-
-fn table(text: &str) -> Vec<Sent> {
-    let mut all = Vec::new();
-    for line in text.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        let [machine, asked, at, fate, frame] = fields.as_slice() else {
-            panic!("{line}");
-        };
-        assert_eq!(*fate, "sent", "{line}");
-        all.push(Sent {
-            machine: (*machine).to_owned(),
-            asked: asked.parse().unwrap(),
-            at: at.parse().unwrap(),
-            frame: (*frame).to_owned(),
-        });
-    }
-    all
-}
-
-/// Returns the number of bits of a classic base frame from start of frame to end of frame, bit by
-/// bit (ISO 11898-1: CRC polynomial 0x4599; after five equal bits a stuff bit, up to the CRC's end;
-/// then CRC delimiter, ACK, ACK delimiter and seven bits of end of frame).
-fn bits(frame: &str) -> u64 {
-    let (id, data) = frame.split_once('#').unwrap();
-    let id = u32::from_str_radix(id, 16).unwrap();
-    let bytes: Vec<u32> = (0..data.len() / 2)
-        .map(|at| u32::from_str_radix(&data[2 * at..2 * at + 2], 16).unwrap())
-        .collect();
-    let mut plain = Vec::new();
-    let mut put = |value: u32, count: u32| {
-        plain.extend((0..count).rev().map(|bit| value >> bit & 1));
-    };
-    put(0, 1);
-    put(id, 11);
-    put(0, 3);
-    put(bytes.len() as u32, 4);
-    for byte in bytes {
-        put(byte, 8);
-    }
-    let mut crc = 0;
-    for bit in plain.clone() {
-        let is_set = (crc >> 14 & 1) ^ bit == 1;
-        crc = crc << 1 & 0x7fff;
-        if is_set {
-            crc ^= 0x4599;
-        }
-    }
-    plain.extend((0..15).rev().map(|bit| crc >> bit & 1));
-    let (mut last, mut equal, mut count) = (2, 0, 0);
-    for bit in plain {
-        equal = if bit == last { equal + 1 } else { 1 };
-        last = bit;
-        count += 1;
-        if equal == 5 {
-            count += 1;
-            last = 1 - bit;
-            equal = 1;
-        }
-    }
-    count + 10
-}
-
-/// Computes the bus from the times at which the machines' cards sent: at each start of frame the
-/// lowest identifier of all that wait wins, and three bits are between frames.
-fn model(log: &[Sent]) -> (Vec<Sent>, usize) {
-    const BIT: u64 = 2000;
-    let mut queues: Vec<VecDeque<Sent>> = Vec::new();
-    let mut asked = log.to_vec();
-    asked.sort_by_key(|sent| sent.asked);
-    for sent in asked {
-        match queues
-            .iter_mut()
-            .find(|queue| queue[0].machine == sent.machine)
-        {
-            Some(queue) => queue.push_back(sent),
-            None => queues.push(VecDeque::from([sent])),
-        }
-    }
-    let (mut free, mut contended, mut all) = (0, 0, Vec::new());
-    loop {
-        let heads = || queues.iter().filter_map(|queue| queue.front());
-        let Some(first) = heads().map(|sent| sent.asked).min() else {
-            return (all, contended);
-        };
-        let start = first.max(free);
-        let id =
-            |sent: &Sent| u32::from_str_radix(sent.frame.split_once('#').unwrap().0, 16).unwrap();
-        contended += usize::from(heads().filter(|sent| sent.asked <= start).count() > 1);
-        let winner = heads()
-            .filter(|sent| sent.asked <= start)
-            .min_by_key(|sent| id(sent));
-        let machine = winner.unwrap().machine.clone();
-        let queue = queues
-            .iter_mut()
-            .find(|queue| queue.front().is_some_and(|it| it.machine == machine));
-        let mut sent = queue.unwrap().pop_front().unwrap();
-        sent.at = start + bits(&sent.frame) * BIT;
-        free = sent.at + 3 * BIT;
-        all.push(sent);
-        queues.retain(|queue| !queue.is_empty());
-    }
-}
-
 #[test]
 #[ignore = "boots guests"]
 fn machines_on_a_can_bus_repeat_and_their_bus_is_the_models() {
@@ -340,7 +229,11 @@ fn assert_bus_is_the_models(alone: &Run) {
     );
     let log = table(&alone.log("body.csv"));
     assert_eq!(log.len(), 3 * FRAMES, "{}", alone.out());
-    let (expected, contended) = model(&log);
+    let model = BusModel {
+        bit: 2000,
+        data_bit: None,
+    };
+    let (expected, contended) = model.run(&log);
     assert_eq!(log, expected);
     assert!(
         contended > FRAMES,

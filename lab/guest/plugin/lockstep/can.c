@@ -8,6 +8,9 @@
  * order, as by a controller with one transmit buffer; a card reaches the end of a frame (its
  * reception) with the last bit of the end of frame, when Linux's controllers report it. A frame
  * cannot end sooner than `shortest` after it was sent.
+ *
+ * Frames are Linux's, in messages and records, too: struct can_frame, or for FD struct canfd_frame,
+ * which are told apart by their size.
  */
 #include "../../../../kmod/bitcan/core/core.h"
 
@@ -15,22 +18,31 @@
 #include "arrivals.h"
 #include "clock.h"
 #include "fail.h"
+#include "fd_card.h"
 #include "libc.h"
 #include "links.h"
 #include "record.h"
 
 /*
- * Bits from start of frame to end of frame of a classic base frame without data and stuff bits (ISO
- * 11898-1).
+ * Bits from start of frame to end of frame of base frames without data and stuff bits (ISO
+ * 11898-1): classic, and FD with BRS, at the bit rate and at the data bit rate. An FD frame without
+ * BRS has 59 at the bit rate. docs/lockstep.md counts them.
  */
 #define SHORTEST_BITS 44
+#define SHORTEST_FD_BITS 27
+#define SHORTEST_FD_DATA_BITS 32
+
+#define ALL_FLAGS (QEMU_CAN_BRS | QEMU_CAN_ESI | QEMU_CAN_FD)
 
 _Static_assert(sizeof(struct can_frame) == 16 && sizeof(struct canfd_frame) == 72 &&
-	       offsetof(struct can_frame, data) == 8, "the layouts are Linux's");
+	       offsetof(struct can_frame, data) == 8 && offsetof(struct canfd_frame, data) == 8,
+	       "the layouts are Linux's");
+_Static_assert(CANFD_BRS == QEMU_CAN_BRS && CANFD_ESI == QEMU_CAN_ESI, "the flags are the same");
 
 struct request {
 	int64_t at;
-	struct can_frame frame;
+	bool is_fd;
+	struct canfd_frame frame;
 };
 
 struct node {
@@ -52,12 +64,13 @@ static struct copy {
 	uint64_t foreseen;		/* starts of frame whose end is an arrival already */
 } copies[LINKS];
 
-/* A node of QEMU's bus, which stands for all other machines. */
-static struct client {
-	struct can_client_info *info;
-	void *bus;
-	char others[240];	/* CanBusClientState has less */
-} clients[LINKS];
+/* Nodes of QEMU's buses, each of which stands for all other machines. */
+static struct can_client clients[LINKS];
+
+static uint16_t size_of(bool is_fd)
+{
+	return is_fd ? sizeof(struct canfd_frame) : sizeof(struct can_frame);
+}
 
 static struct copy *copy_of(const struct bc_bus *bus)
 {
@@ -70,14 +83,11 @@ static struct copy *copy_of(const struct bc_bus *bus)
 
 static void submit(struct copy *copy, unsigned int node, const struct request *request, int64_t ready)
 {
-	struct canfd_frame frame = { 0 };
 	struct bc_length length;
-	uint32_t key;
+	uint32_t key = bc_key(&request->frame, request->is_fd);
 
-	memcpy(&frame, &request->frame, sizeof(request->frame));
-	bc_length(&frame, false, &length);
-	key = bc_key(&frame, false);
-	bc_send(copy->bus, node, 0, &frame, false, &length, key, 0, ready, request->at);
+	bc_length(&request->frame, request->is_fd, &length);
+	bc_send(copy->bus, node, 0, &request->frame, request->is_fd, &length, key, 0, ready, request->at);
 }
 
 static void submit_next(struct copy *copy, unsigned int n)
@@ -88,10 +98,21 @@ static void submit_next(struct copy *copy, unsigned int n)
 		submit(copy, n, &node->queue[node->first++ % copy->link->queue], copy->bus->now);
 }
 
-static void note(struct copy *copy, enum record_kind kind, unsigned int node, const struct bc_slot *slot)
+static void note(struct copy *copy, enum record_kind kind, unsigned int node, unsigned int slot,
+		 const struct canfd_frame *frame)
 {
-	add_record(copy->link, kind, copy->nodes[node].machine, slot->tag, copy->bus->now, &slot->frame,
-		   sizeof(struct can_frame));
+	const struct bc_slot *it = &copy->bus->nodes[node].slots[slot];
+
+	add_record(copy->link, kind, copy->nodes[node].machine, it->tag, copy->bus->now, frame, size_of(it->fd));
+}
+
+/* What was on the wire, where an error-passive node sends ESI. */
+static void note_on_wire(struct copy *copy, enum record_kind kind, unsigned int node, unsigned int slot)
+{
+	struct canfd_frame frame;
+
+	bc_wire_frame(copy->bus, node, slot, &frame);
+	note(copy, kind, node, slot, &frame);
 }
 
 static void on_frame(struct bc_bus *bus, int node, int slot, bool is_primary)
@@ -101,7 +122,7 @@ static void on_frame(struct bc_bus *bus, int node, int slot, bool is_primary)
 	(void)is_primary;
 	if (copy->foreseen != bus->starts)
 		fail("the end of a frame at %lld ns was not foreseen", (long long)bus->now);
-	note(copy, RECORD_SENT, node, &bus->nodes[node].slots[slot]);
+	note_on_wire(copy, RECORD_SENT, node, slot);
 	submit_next(copy, node);
 }
 
@@ -109,7 +130,7 @@ static void on_error(struct bc_bus *bus, int node, int slot, const struct bc_ste
 {
 	(void)step;
 	(void)is_primary;
-	note(copy_of(bus), RECORD_ERROR, node, &bus->nodes[node].slots[slot]);
+	note_on_wire(copy_of(bus), RECORD_ERROR, node, slot);
 }
 
 static void on_drop(struct bc_bus *bus, int node, int slot, enum bc_why why)
@@ -117,7 +138,7 @@ static void on_drop(struct bc_bus *bus, int node, int slot, enum bc_why why)
 	struct copy *copy = copy_of(bus);
 
 	(void)why;
-	note(copy, RECORD_LOST, node, &bus->nodes[node].slots[slot]);
+	note(copy, RECORD_LOST, node, slot, &bus->nodes[node].slots[slot].frame);
 	if ((unsigned int)node == copy->own)
 		links_counts(copy->link->number)->lost++;
 	submit_next(copy, node);
@@ -138,9 +159,29 @@ static bool is_ready(void *client)
 	return true;
 }
 
+/* Returns the size of the frame that Linux has for this one. */
+static uint16_t to_linux(const struct link *link, const struct qemu_can_frame *from, struct canfd_frame *to)
+{
+	bool is_fd = from->flags & QEMU_CAN_FD;
+	uint8_t most = is_fd ? CANFD_MAX_DLEN : CAN_MAX_DLEN;
+
+	if (from->flags & ~ALL_FLAGS)
+		fail("this build of QEMU has other CAN frames: one has the flags %#x", from->flags);
+	if (is_fd && !link->data_rate)
+		fail("a card sends a CAN FD frame, and its link has no data_bitrate");
+	memset(to, 0, sizeof(*to));
+	to->can_id = is_fd ? from->can_id & ~CAN_RTR_FLAG : from->can_id;
+	to->len = from->can_dlc < most ? from->can_dlc : most;
+	if (is_fd)
+		to->flags = from->flags & (CANFD_BRS | CANFD_ESI);
+	if (!(to->can_id & CAN_RTR_FLAG))
+		memcpy(to->data, from->data, to->len);
+	return size_of(is_fd);
+}
+
 static long receive(void *data, const struct qemu_can_frame *frames, size_t count)
 {
-	const struct link *link = &settings.links[(struct client *)data - clients];
+	const struct link *link = &settings.links[(struct can_client *)data - clients];
 	int64_t now = common_now();
 	size_t i;
 
@@ -148,13 +189,10 @@ static long receive(void *data, const struct qemu_can_frame *frames, size_t coun
 		return 0;
 	for (i = 0; i < count; i++) {
 		struct message *message = links_message(link, now);
-		struct can_frame frame = { .can_id = frames[i].can_id };
+		struct canfd_frame frame;
 
-		frame.len = frames[i].can_dlc < CAN_MAX_DLEN ? frames[i].can_dlc : CAN_MAX_DLEN;
-		if (!(frame.can_id & CAN_RTR_FLAG))
-			memcpy(frame.data, frames[i].data, frame.len);
-		message->length = sizeof(frame);
-		memcpy(message->bytes, &frame, sizeof(frame));
+		message->length = to_linux(link, &frames[i], &frame);
+		memcpy(message->bytes, &frame, message->length);
 		message->ready = now;
 		links_counts(link->number)->sent++;
 		links_send(now + copies[link->number].shortest);
@@ -165,7 +203,7 @@ static long receive(void *data, const struct qemu_can_frame *frames, size_t coun
 static void connect(const struct link *link)
 {
 	static struct can_client_info info = { is_ready, receive };
-	struct client *client = &clients[link->number];
+	struct can_client *client = &clients[link->number];
 	char path[32];
 	void *bus;
 
@@ -177,6 +215,8 @@ static void connect(const struct link *link)
 	can_bus_insert_client(bus, client);
 	if (client->bus != bus)
 		fail("this build of QEMU has other CAN clients: CanBusClientState differs");
+	if (link->data_rate)
+		try_fd_card();
 }
 
 void can_open(const struct link *link)
@@ -193,9 +233,13 @@ void can_open(const struct link *link)
 	if (!copy->bus || !copy->requests || !copy->request_nodes || !link->queue)
 		fail("no memory for a CAN bus");
 	bc_init(copy->bus, &ops, 0);
-	if (!bc_rate_set(&copy->bus->rate, link->rate, 0))
-		fail("a CAN bus cannot have %llu bit/s", (unsigned long long)link->rate);
+	if (!bc_rate_set(&copy->bus->rate, link->rate, link->data_rate))
+		fail("a CAN bus cannot have %llu and %llu bit/s", (unsigned long long)link->rate,
+		     (unsigned long long)link->data_rate);
 	copy->shortest = bc_time(&copy->bus->rate, SHORTEST_BITS, 0);
+	if (link->data_rate)
+		copy->shortest = earlier(copy->shortest, bc_time(&copy->bus->rate, SHORTEST_FD_BITS,
+								 SHORTEST_FD_DATA_BITS));
 	for (i = 0; i < settings.machines; i++) {
 		struct node *node = &copy->nodes[copy->node_count];
 
@@ -207,7 +251,8 @@ void can_open(const struct link *link)
 		 * Bus-off, a node recovers as soon as ISO 11898-1 allows: its machine does not know
 		 * of it.
 		 */
-		if (!node->queue || bc_attach(copy->bus, false, false, false, 0, NULL) != (int)copy->node_count)
+		if (!node->queue || bc_attach(copy->bus, false, false, link->data_rate, 0, NULL) !=
+					    (int)copy->node_count)
 			fail("no memory for a node of a CAN bus");
 		if (i == settings.machine)
 			copy->own = copy->node_count;
@@ -221,6 +266,7 @@ void can_take(const struct link *link, const struct message *message)
 {
 	struct copy *copy = &copies[link->number];
 	unsigned int i = copy->request_count++, node = 0;
+	struct request *request;
 
 	if (i == MACHINES * RING)
 		fail("too many frames between two meetings");
@@ -235,8 +281,11 @@ void can_take(const struct link *link, const struct message *message)
 		copy->request_nodes[i] = copy->request_nodes[i - 1];
 		i--;
 	}
-	copy->requests[i].at = message->sent;
-	memcpy(&copy->requests[i].frame, message->bytes, sizeof(copy->requests[i].frame));
+	request = &copy->requests[i];
+	memset(request, 0, sizeof(*request));
+	request->at = message->sent;
+	request->is_fd = message->length == size_of(true);
+	memcpy(&request->frame, message->bytes, message->length);
 	copy->request_nodes[i] = node;
 }
 
@@ -251,7 +300,7 @@ static void ask(struct copy *copy, unsigned int n, const struct request *request
 		node->queue[node->last++ % copy->link->queue] = *request;
 	} else {
 		add_record(copy->link, RECORD_LOST, node->machine, request->at, request->at, &request->frame,
-			   sizeof(request->frame));
+			   size_of(request->is_fd));
 		if (n == copy->own)
 			links_counts(copy->link->number)->lost++;
 	}
@@ -262,12 +311,15 @@ static void foresee(struct copy *copy, int64_t end)
 {
 	const struct bc_bus *bus = copy->bus;
 	const struct bc_node *sender = &bus->nodes[bus->senders[0].node];
+	struct canfd_frame frame;
 
 	if (copy->foreseen == bus->starts)
 		return;
 	copy->foreseen = bus->starts;
-	if (copy->own != MACHINES && bc_receives(bus, copy->own))
-		add_arrival(copy->link, end, &sender->slots[sender->in_flight].frame, sizeof(struct can_frame));
+	if (copy->own == MACHINES || !bc_receives(bus, copy->own))
+		return;
+	bc_wire_frame(bus, bus->senders[0].node, sender->in_flight, &frame);
+	add_arrival(copy->link, end, &frame, size_of(sender->slots[sender->in_flight].fd));
 }
 
 void can_run(const struct link *link, int64_t now, int64_t *quiet, int64_t *next)
@@ -298,15 +350,17 @@ void can_run(const struct link *link, int64_t now, int64_t *quiet, int64_t *next
 	}
 }
 
-void can_deliver(const struct link *link, const uint8_t *bytes)
+void can_deliver(const struct link *link, const uint8_t *bytes, uint16_t length)
 {
 	struct counts *counts = links_counts(link->number);
 	struct qemu_can_frame to = { 0 };
-	struct can_frame frame;
+	struct canfd_frame frame = { 0 };
 
-	memcpy(&frame, bytes, sizeof(frame));
+	memcpy(&frame, bytes, length);
 	to.can_id = frame.can_id;
 	to.can_dlc = frame.len;
+	if (length == size_of(true))
+		to.flags = QEMU_CAN_FD | frame.flags;
 	memcpy(to.data, frame.data, sizeof(frame.data));
 	if (can_bus_client_send(&clients[link->number], &to, 1) > 0)
 		counts->received++;

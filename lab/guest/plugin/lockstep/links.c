@@ -54,10 +54,7 @@ int64_t links_waiting(void)
 
 void links_deliver(const struct link *link, const uint8_t *bytes, uint16_t length)
 {
-	if (link->kind == LINK_CAN)
-		can_deliver(link, bytes);
-	else
-		ethernet_deliver(link, bytes, length);
+	(link->kind == LINK_CAN ? can_deliver : ethernet_deliver)(link, bytes, length);
 }
 
 struct counts *links_counts(unsigned int link)

@@ -45,7 +45,7 @@ void links_send(int64_t first_effect);
 void can_open(const struct link *link);
 void can_take(const struct link *link, const struct message *message);
 void can_run(const struct link *link, int64_t now, int64_t *quiet, int64_t *next);
-void can_deliver(const struct link *link, const uint8_t *bytes);
+void can_deliver(const struct link *link, const uint8_t *bytes, uint16_t length);
 
 /* ethernet.c */
 void ethernet_open(const struct link *link);

@@ -21,8 +21,8 @@ enum record_kind {
 };
 
 /*
- * Before each record's bytes: a CAN frame as Linux's struct can_frame, or a
- * packet.
+ * Before each record's bytes: a CAN frame as Linux's struct can_frame or struct canfd_frame, which
+ * differ in their size, or a packet.
  */
 struct record {
 	int64_t at;

@@ -3,7 +3,7 @@
  * The arguments, which lab/guest/src/lockstep/arguments.rs writes: NAME=NUMBER, NAME=PATH, and for
  * each link, in the order of their numbers,
  *
- *   link=can/PLACE/MEMBERS/RATE/QUEUE
+ *   link=can/PLACE/MEMBERS/RATE/QUEUE/DATA_RATE
  *   link=ethernet/PLACE/MEMBERS/RATE/QUEUE/LATENCY/JITTER/LOSS/SEED
  */
 #include "settings.h"
@@ -48,7 +48,9 @@ static void read_link(char *text)
 	link->members = field(&fields);
 	link->rate = field(&fields);
 	link->queue = field(&fields);
-	if (link->kind == LINK_ETHERNET) {
+	if (link->kind == LINK_CAN) {
+		link->data_rate = field(&fields);
+	} else {
 		link->latency = field(&fields);
 		link->jitter = field(&fields);
 		link->loss = field(&fields);

@@ -21,6 +21,7 @@ struct link {
 	unsigned int place;	/* of this machine: the bus bN, or the hub N; 0: not connected */
 	unsigned int queue;	/* CAN: frames; Ethernet: bytes */
 	uint64_t rate;		/* bit/s; Ethernet: 0 takes no time */
+	uint64_t data_rate;	/* CAN: bit/s; 0: classic frames only */
 	int64_t latency;	/* Ethernet: of the switch, ns */
 	int64_t jitter;		/* Ethernet: added to it, from 0 to this, ns */
 	uint32_t loss;		/* Ethernet: lost of a million */

@@ -3,7 +3,9 @@
 use super::error::AgentError;
 use super::orders::BenchOrders;
 use super::system::{interface_at, interfaces_at, modprobe, wait_for};
-use crate::devices::{card_addresses, ctu_card_addresses, ethernet_addresses, vm_card_addresses};
+use crate::devices::{
+    CTU_CONTROLLERS, card_addresses, ctu_card_addresses, ethernet_addresses, vm_card_addresses,
+};
 use crate::machine::{BenchKind, GATEWAY_NAMESPACE as GATEWAY};
 use crate::program;
 use std::fs;
@@ -43,8 +45,8 @@ pub(super) fn up(orders: &BenchOrders) -> Result<(), AgentError> {
     if orders.ethernet {
         ethernet()?;
     }
-    if let Some((can, ethernet)) = orders.linked {
-        super::linked::load(can, ethernet)?;
+    if let Some(cards) = orders.linked {
+        super::linked::load(cards)?;
     }
     let virtio = "/lab/modules/virtio_can.ko";
     if Path::new(virtio).exists() {
@@ -97,14 +99,20 @@ fn cards(orders: &BenchOrders) -> Result<(), AgentError> {
     Ok(())
 }
 
-fn ctucan(orders: &BenchOrders) -> Result<(), AgentError> {
+/// Loads the driver of CTU CAN FD cards, which is not one of the kernel's package.
+pub(super) fn load_ctucanfd() -> Result<(), AgentError> {
     modprobe(&["can-raw", "can-dev"])?;
     for module in ["ctucanfd", "ctucanfd_pci"] {
         program::output(None, &["insmod", &format!("/lab/modules/{module}.ko")])?;
     }
+    Ok(())
+}
+
+fn ctucan(orders: &BenchOrders) -> Result<(), AgentError> {
+    load_ctucanfd()?;
     // As above: the first card that is found is not necessarily can0.
     for (address, names) in ctu_card_addresses() {
-        let found = interfaces_at(&address, 2)?;
+        let found = interfaces_at(&address, CTU_CONTROLLERS)?;
         for (found, name) in found.iter().zip(names) {
             ip(&format!("link set dev {found} name new-{name}"))?;
         }

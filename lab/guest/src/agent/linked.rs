@@ -1,10 +1,12 @@
 //! A machine of several in one virtual time: its interfaces on the links, and the start of its job.
 
-use super::bench::ip;
+use super::bench::{ip, load_ctucanfd};
 use super::error::AgentError;
-use super::system::{interface_at, modprobe, wait_for};
-use crate::devices::{address, linked_can_slots, linked_ethernet_slots};
-use crate::linked::{EthernetAddress, InterfaceKind, LinkedInterface, LinkedMachine, START};
+use super::system::{interface_at, interfaces_at, modprobe, wait_for};
+use crate::devices::{CTU_CONTROLLERS, LinkedCards, address};
+use crate::linked::{
+    EthernetAddress, InterfaceKind, LinkedInterface, LinkedMachine, RESERVED, START,
+};
 use crate::program;
 use std::fmt::Write as _;
 use std::fs;
@@ -13,15 +15,21 @@ use std::time::Instant;
 
 /// Loads the drivers, and waits for the cards' interfaces. Names and addresses come later, so that
 /// all machines with the same cards can start from one saved machine.
-pub(super) fn load(can: u8, ethernet: u8) -> Result<(), AgentError> {
-    if can > 0 {
+pub(super) fn load(cards: LinkedCards) -> Result<(), AgentError> {
+    if cards.classic > 0 {
         modprobe(&["can-raw", "kvaser_pci"])?;
     }
-    if ethernet > 0 {
+    if cards.fd > 0 {
+        load_ctucanfd()?;
+    }
+    if cards.ethernet > 0 {
         modprobe(&["e1000"])?;
     }
-    for slot in linked_can_slots(can).chain(linked_ethernet_slots(ethernet)) {
-        interface_at(&address(slot))?;
+    for card in cards.classic_cards().chain(cards.ethernet_cards()) {
+        interface_at(&address(card.slot))?;
+    }
+    for card in cards.fd_cards() {
+        interfaces_at(&address(card.slot), CTU_CONTROLLERS)?;
     }
     Ok(())
 }
@@ -40,19 +48,29 @@ pub(super) fn up(machine: &LinkedMachine, begin: Instant) -> Result<(), AgentErr
         let adjusted = ["adjtimex", "-q", "-f", &frequency.to_string()];
         program::output(None, &[&["busybox"][..], &adjusted].concat())?;
     }
-    let mut can = linked_can_slots(machine.can_cards());
-    let mut ethernet = linked_ethernet_slots(machine.ethernet_cards());
+    let cards = machine.cards();
+    let (mut classic, mut fd) = (cards.classic_cards(), cards.fd_cards());
+    let mut ethernet = cards.ethernet_cards();
     let mut found = Vec::new();
     for (number, interface) in machine.interfaces.iter().enumerate() {
-        let slot = match interface.kind {
-            InterfaceKind::Can { .. } => can.next(),
-            InterfaceKind::Ethernet { .. } => ethernet.next(),
+        let (card, count) = match interface.kind {
+            InterfaceKind::Can {
+                data_bitrate: None, ..
+            } => (classic.next(), 1),
+            InterfaceKind::Can { .. } => (fd.next(), CTU_CONTROLLERS),
+            InterfaceKind::Ethernet { .. } => (ethernet.next(), 1),
         };
-        let slot = slot.ok_or(AgentError::NoCard)?;
-        // By a temporary name that no card has, because the final name may still be another card's.
-        let temporary = format!("new-{number}");
-        let name = interface_at(&address(slot))?;
-        ip(&format!("link set dev {name} name {temporary}"))?;
+        let card = card.ok_or(AgentError::NoCard)?;
+        // By names that no card and no link has: the final name may still be another card's. The
+        // second controller of a card is on no link and keeps such a name.
+        let names = RESERVED.map(|prefix| format!("{prefix}{number}"));
+        for (name, new) in interfaces_at(&address(card.slot), count)?
+            .iter()
+            .zip(&names)
+        {
+            ip(&format!("link set dev {name} name {new}"))?;
+        }
+        let [temporary, _] = names;
         found.push((interface, temporary));
     }
     for (interface, name) in found {
@@ -70,9 +88,16 @@ fn set_up(interface: &LinkedInterface, found: &str) -> Result<(), AgentError> {
     let name = &interface.name;
     ip(&format!("link set dev {found} name {name}"))?;
     match &interface.kind {
-        InterfaceKind::Can { bitrate } => ip(&format!(
-            "link set dev {name} up type can bitrate {bitrate}"
-        )),
+        InterfaceKind::Can {
+            bitrate,
+            data_bitrate,
+        } => {
+            let data = data_bitrate.map(|rate| format!(" dbitrate {rate} fd on"));
+            ip(&format!(
+                "link set dev {name} up type can bitrate {bitrate}{}",
+                data.unwrap_or_default()
+            ))
+        }
         InterfaceKind::Ethernet { own, neighbours } => ethernet(name, own, neighbours),
     }
 }

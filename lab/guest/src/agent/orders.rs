@@ -1,6 +1,8 @@
 //! The agent's orders on the kernel's command line, one word each.
 
 use super::error::AgentError;
+use crate::devices::LinkedCards;
+use crate::linked::LinkedMachine;
 use crate::machine::{BenchKind, BitcanController, GuestSpec, TimeMode};
 use std::fs;
 use std::path::Path;
@@ -38,8 +40,8 @@ pub(crate) struct BenchOrders {
     /// The data bit rate, bit/s.
     pub(crate) data_bitrate: Option<u32>,
     pub(crate) ethernet: bool,
-    /// The numbers of CAN and Ethernet cards on links between machines, for such a machine.
-    pub(crate) linked: Option<(u8, u8)>,
+    /// The cards on links between machines, for such a machine.
+    pub(crate) linked: Option<LinkedCards>,
     /// `None`: the machine does not stop.
     pub(crate) pause: Option<PauseOrder>,
     /// Milliseconds that it waits longer before it stops ([`settle_word`]).
@@ -60,10 +62,7 @@ impl BenchOrders {
             bitrate: spec.bitrate,
             data_bitrate: spec.data_bitrate,
             ethernet: spec.ethernet,
-            linked: spec
-                .linked
-                .as_ref()
-                .map(|linked| (linked.can_cards(), linked.ethernet_cards())),
+            linked: spec.linked.as_ref().map(LinkedMachine::cards),
             pause,
             settle: 0,
         }
@@ -88,8 +87,13 @@ impl BenchOrders {
         if self.ethernet {
             all.push("cangate.ethernet=1".to_owned());
         }
-        if let Some((can, ethernet)) = self.linked {
-            all.push(format!("cangate.linked={can}:{ethernet}"));
+        if let Some(LinkedCards {
+            classic,
+            fd,
+            ethernet,
+        }) = self.linked
+        {
+            all.push(format!("cangate.linked={classic}:{fd}:{ethernet}"));
         }
         let pause = PauseOrder::WORDS
             .iter()
@@ -122,8 +126,13 @@ impl BenchOrders {
         let number = |name, text: &str| text.parse().map_err(|_| wrong(name, text));
         let (bench, controller) = (need("bench")?, need("controller")?);
         let cards = |text: &str| {
-            let (can, ethernet) = text.split_once(':')?;
-            Some((can.parse().ok()?, ethernet.parse().ok()?))
+            let mut numbers = text.split(':').map(|number| number.parse().ok());
+            let cards = LinkedCards {
+                classic: numbers.next()??,
+                fd: numbers.next()??,
+                ethernet: numbers.next()??,
+            };
+            numbers.next().is_none().then_some(cards)
         };
         let is = |c: &BitcanController| c.name() == controller;
         Ok(Self {
@@ -174,7 +183,11 @@ mod tests {
                     bitrate: 500_000,
                     data_bitrate,
                     ethernet,
-                    linked: ethernet.then_some((2, 1)),
+                    linked: ethernet.then_some(LinkedCards {
+                        classic: 2,
+                        fd: 3,
+                        ethernet: 1,
+                    }),
                     pause,
                     settle,
                 };
@@ -189,6 +202,8 @@ mod tests {
             "cangate.bench=vcan cangate.controller=mscan cangate.bitrate=500000 cangate.pause=1";
         let orders = BenchOrders::parse(&format!("{words} {}", settle_word(2))).unwrap();
         assert_eq!((orders.pause, orders.settle), (Some(PauseOrder::Exact), 2));
-        assert!(BenchOrders::parse(&format!("{words} cangate.settle=long")).is_err());
+        for wrong in ["settle=long", "linked=1", "linked=1:2", "linked=1:2:3:4"] {
+            assert!(BenchOrders::parse(&format!("{words} cangate.{wrong}")).is_err());
+        }
     }
 }

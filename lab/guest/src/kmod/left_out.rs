@@ -5,6 +5,7 @@ use super::ModulePlace;
 use crate::architecture::Architecture;
 use crate::error::{Error, tail};
 use crate::fetch::{self, PackageTree, TreeRecipe};
+use crate::kernels::Kernel;
 use crate::own;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,12 +49,21 @@ pub(crate) fn ctucanfd(place: &ModulePlace<'_>) -> Result<Vec<PathBuf>, Error> {
     CTUCANFD.modules(place)
 }
 
+/// Returns whether the kernel can have the driver of CTU CAN FD.
+pub(crate) fn has_ctucanfd(kernel: Kernel) -> bool {
+    CTUCANFD.is_for(kernel)
+}
+
 /// Returns the module of the driver of the virtio CAN device.
 pub(crate) fn virtio_can(place: &ModulePlace<'_>) -> Result<Vec<PathBuf>, Error> {
     VIRTIO_CAN.modules(place)
 }
 
 impl DriverSource {
+    fn is_for(&self, kernel: Kernel) -> bool {
+        !self.too_old.contains(&kernel.series())
+    }
+
     fn modules(&self, place: &ModulePlace<'_>) -> Result<Vec<PathBuf>, Error> {
         let ModulePlace {
             cache,
@@ -62,7 +72,7 @@ impl DriverSource {
             kernel,
             target,
         } = *place;
-        if self.too_old.contains(&kernel.series()) {
+        if !self.is_for(kernel) {
             return Err(Error::NoDriver {
                 kernel,
                 driver: self.name,

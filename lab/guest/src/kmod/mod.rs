@@ -6,7 +6,7 @@ mod left_out;
 mod ours;
 pub(crate) mod sources;
 
-pub(crate) use left_out::{ctucanfd, virtio_can};
+pub(crate) use left_out::{ctucanfd, has_ctucanfd, virtio_can};
 pub use ours::Module;
 
 use crate::architecture::Architecture;

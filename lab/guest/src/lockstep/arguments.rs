@@ -1,8 +1,10 @@
 //! The plugin's arguments, as `plugin/lockstep/settings.c` reads them.
 
+use super::network;
 use super::plan::{CanLink, EthernetLink, LinkKind, LockstepPlan};
+use crate::devices::LinkedCard;
 use crate::machine::TimeMode;
-use crate::qemu::{FIRST_LINK, quoted};
+use crate::qemu::quoted;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -32,19 +34,29 @@ pub(super) fn arguments(
         plan.limit.as_nanos(),
         u8::from(plan.skip_idle),
     );
-    let (mut buses, mut hubs) = (FIRST_LINK.., FIRST_LINK..);
+    let cards = network::linked(plan, machine).cards();
+    let (mut classic, mut fd) = (cards.classic_cards(), cards.fd_cards());
+    let mut ethernet = cards.ethernet_cards();
     for link in &plan.links {
-        let is_member = link.members.contains(&machine);
-        let place = |places: &mut std::ops::RangeFrom<u8>| {
-            is_member.then(|| places.next()).flatten().unwrap_or(0)
+        let cards: &mut dyn Iterator<Item = LinkedCard> = match &link.kind {
+            LinkKind::Can(can) if can.data_bitrate.is_none() => &mut classic,
+            LinkKind::Can(_) => &mut fd,
+            LinkKind::Ethernet(_) => &mut ethernet,
         };
+        let is_member = link.members.contains(&machine);
+        let card = is_member.then(|| cards.next()).flatten();
+        let place = card.map_or(0, |card| card.place);
         let members = mask(link.members.iter().copied());
         // Writing to memory cannot fail.
         let _ = match &link.kind {
-            LinkKind::Can(CanLink { bitrate, queue }) => write!(
+            LinkKind::Can(CanLink {
+                bitrate,
+                data_bitrate,
+                queue,
+            }) => write!(
                 text,
-                ",link=can/{}/{members}/{bitrate}/{queue}",
-                place(&mut buses)
+                ",link=can/{place}/{members}/{bitrate}/{queue}/{}",
+                data_bitrate.unwrap_or(0)
             ),
             LinkKind::Ethernet(EthernetLink {
                 rate,
@@ -55,8 +67,7 @@ pub(super) fn arguments(
                 queue,
             }) => write!(
                 text,
-                ",link=ethernet/{}/{members}/{rate}/{queue}/{}/{}/{loss}/{seed}",
-                place(&mut hubs),
+                ",link=ethernet/{place}/{members}/{rate}/{queue}/{}/{}/{loss}/{seed}",
                 latency.as_nanos(),
                 jitter.as_nanos()
             ),

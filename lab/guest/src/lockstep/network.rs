@@ -23,6 +23,7 @@ pub(super) fn linked(plan: &LockstepPlan, machine: usize) -> LinkedMachine {
         kind: match &link.kind {
             LinkKind::Can(can) => InterfaceKind::Can {
                 bitrate: can.bitrate,
+                data_bitrate: can.data_bitrate,
             },
             LinkKind::Ethernet(_) => InterfaceKind::Ethernet {
                 own: address(number, machine),

@@ -1,8 +1,11 @@
 //! Machines and links, and whether they can run in step.
 
 use crate::devices::LINKED_CARDS;
+use crate::kernels::Kernel;
+use crate::kmod;
 use crate::linked::{ClockDrift, START};
 use crate::machine::{GuestSpec, TimeMode};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The most machines and links (`MACHINES` and `LINKS` of `plugin/lockstep/settings.h`).
@@ -10,13 +13,20 @@ pub(crate) const MACHINES: usize = 16;
 const LINKS: usize = 8;
 
 /// Bits of the shortest classic CAN frame, from start of frame to end of frame (ISO 11898-1): the
-/// base format without data and without stuff bits.
+/// base format without data and without stuff bits. An FD frame without BRS is longer.
 const SHORTEST_CAN: u64 = 44;
+/// The same of an FD frame with BRS: at the bit rate, and at the data bit rate (ESI to the last bit
+/// of the CRC field).
+const SHORTEST_FD: [u64; 2] = [27, 32];
 /// Bytes of the shortest Ethernet packet on the line (IEEE 802.3): preamble, and 64 bytes with the
 /// check sequence.
 const SHORTEST_ETHERNET: u64 = 8 + 64;
-/// The bit rates of CAN buses, bit/s: those of `kmod/bitcan/core` for classic frames.
-const CAN_RATES: std::ops::RangeInclusive<u32> = 1_000..=1_000_000;
+/// The bit rates of CAN buses for classic frames, bit/s: the driver of SJA1000 has no lower one
+/// with the card's clock of 8 MHz.
+const CAN_RATES: RangeInclusive<u32> = 5_000..=1_000_000;
+/// The bit rates of buses with FD frames, and their data bit rates: those that the driver ctucanfd
+/// has with the card's clock of 100 MHz, and that are in use.
+const FD_RATES: [RangeInclusive<u32>; 2] = [50_000..=1_000_000, 400_000..=8_000_000];
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -72,11 +82,14 @@ pub enum LinkKind {
     Ethernet(EthernetLink),
 }
 
-/// A CAN bus with bit time, arbitration and errors, for classic frames.
+/// A CAN bus with bit time, arbitration and errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CanLink {
     /// The bit rate, bit/s.
     pub bitrate: u32,
+    /// The data bit rate, bit/s; if there is one, the bus has FD frames, and all machines on it
+    /// have cards for them.
+    pub data_bitrate: Option<u32>,
     /// The number of frames of one machine that may wait.
     pub queue: u32,
 }
@@ -139,6 +152,33 @@ pub enum PlanError {
         /// Its bit rate, bit/s.
         rate: u64,
     },
+    /// Bit rates that a bus with FD frames cannot have.
+    #[error(
+        "link {link}: a CAN bus with a `data_bitrate` has a `bitrate` of {} to {} bit/s, and a `data_bitrate` of \
+         at least {} bit/s that is not lower than `bitrate`, up to {}: not {bitrate} with {data_bitrate}",
+        FD_RATES[0].start(), FD_RATES[0].end(), FD_RATES[1].start(), FD_RATES[1].end()
+    )]
+    FdRate {
+        /// The link.
+        link: String,
+        /// Its bit rate, bit/s.
+        bitrate: u32,
+        /// Its data bit rate, bit/s.
+        data_bitrate: u32,
+    },
+    /// A machine on a bus with FD frames has a kernel without the driver of its card.
+    #[error(
+        "link {link} has a `data_bitrate`, and kernel {kernel} of machine {machine} has no driver for CAN FD cards \
+         (ctucanfd, of Linux 5.19 and later): give the machine a newer `kernel`, or leave `data_bitrate` out"
+    )]
+    NoFdDriver {
+        /// The link.
+        link: String,
+        /// The machine.
+        machine: String,
+        /// The machine's kernel.
+        kernel: Kernel,
+    },
     /// A loss that is more than everything.
     #[error("link {0}: more than all packets cannot be lost")]
     Loss(String),
@@ -187,7 +227,7 @@ const LONGEST_LATENCY: Duration = Duration::from_secs(10);
 const LONGEST_LIMIT: Duration = Duration::from_secs(365 * 86_400);
 
 /// The bit rates of Ethernet lines, bit/s.
-const ETHERNET_RATES: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
+const ETHERNET_RATES: RangeInclusive<u64> = 1_000_000..=100_000_000_000;
 /// The longest packet with preamble and gap, in bytes.
 const LONGEST_ETHERNET: u32 = 1538;
 
@@ -199,7 +239,13 @@ impl LinkPlan {
         let ns = match &self.kind {
             // Reports come at the end of a frame. The end must be after the meeting.
             LinkKind::Can(can) => {
-                (SHORTEST_CAN * NS_PER_S / u64::from(can.bitrate.max(1))).saturating_sub(1)
+                let time = |bits: u64, rate: u32| bits * NS_PER_S / u64::from(rate.max(1));
+                let classic = time(SHORTEST_CAN, can.bitrate);
+                let [nominal, data] = SHORTEST_FD;
+                let fd = can
+                    .data_bitrate
+                    .map(|rate| time(nominal, can.bitrate) + time(data, rate));
+                fd.map_or(classic, |fd| fd.min(classic)).saturating_sub(1)
             }
             // The sender's line, the switch, the receiver's line.
             LinkKind::Ethernet(ethernet) => {
@@ -221,11 +267,16 @@ impl LinkPlan {
             return Err(PlanError::Members(self.name.clone()));
         }
         let (rate, is_rate, is_queue) = match &self.kind {
-            LinkKind::Can(can) => (
-                u64::from(can.bitrate),
-                CAN_RATES.contains(&can.bitrate),
-                can.queue >= 1,
-            ),
+            LinkKind::Can(can) => {
+                if let Some(data_bitrate) = can.data_bitrate {
+                    self.check_fd_rates(can.bitrate, data_bitrate)?;
+                }
+                (
+                    u64::from(can.bitrate),
+                    CAN_RATES.contains(&can.bitrate),
+                    can.queue >= 1,
+                )
+            }
             LinkKind::Ethernet(ethernet) => {
                 let times = [ethernet.latency, ethernet.jitter];
                 if let Some(time) = times.into_iter().find(|time| *time > LONGEST_LATENCY) {
@@ -250,6 +301,35 @@ impl LinkPlan {
             return Err(PlanError::Queue(self.name.clone()));
         }
         Ok(())
+    }
+}
+
+impl LinkPlan {
+    fn check_fd_rates(&self, bitrate: u32, data_bitrate: u32) -> Result<(), PlanError> {
+        let [nominal, data] = FD_RATES;
+        let are_rates = nominal.contains(&bitrate) && data.contains(&data_bitrate);
+        if are_rates && data_bitrate >= bitrate {
+            return Ok(());
+        }
+        Err(PlanError::FdRate {
+            link: self.name.clone(),
+            bitrate,
+            data_bitrate,
+        })
+    }
+
+    /// Checks that each machine on a bus with FD frames can have a driver for its card.
+    fn check_drivers(&self, machines: &[MachinePlan]) -> Result<(), PlanError> {
+        let is_fd = matches!(&self.kind, LinkKind::Can(can) if can.data_bitrate.is_some());
+        let mut members = self.members.iter().filter_map(|it| machines.get(*it));
+        match members.find(|it| is_fd && !kmod::has_ctucanfd(it.guest.kernel)) {
+            None => Ok(()),
+            Some(machine) => Err(PlanError::NoFdDriver {
+                link: self.name.clone(),
+                machine: machine.name.clone(),
+                kernel: machine.guest.kernel,
+            }),
+        }
     }
 }
 
@@ -279,6 +359,7 @@ impl LockstepPlan {
         }
         for link in &self.links {
             link.check(self.machines.len())?;
+            link.check_drivers(&self.machines)?;
         }
         for (number, machine) in self.machines.iter().enumerate() {
             if !matches!(machine.guest.time, TimeMode::Virtual { .. }) {
@@ -338,6 +419,8 @@ mod tests {
         assert_eq!(defined(settings, "LINKS"), LINKS as u64);
         let can = include_str!("../../plugin/lockstep/can.c");
         assert_eq!(defined(can, "SHORTEST_BITS"), SHORTEST_CAN);
+        let fd = ["SHORTEST_FD_BITS", "SHORTEST_FD_DATA_BITS"].map(|name| defined(can, name));
+        assert_eq!(fd, SHORTEST_FD);
         let ethernet = include_str!("../../plugin/lockstep/ethernet.c");
         let shortest = defined(ethernet, "PREAMBLE") + defined(ethernet, "LEAST");
         assert_eq!(shortest, SHORTEST_ETHERNET);

@@ -17,7 +17,8 @@ pub struct LinkRecord {
     pub kind: RecordKind,
     /// The number of the sender; of a [`RecordKind::Crowded`] packet, that of the receiver.
     pub machine: usize,
-    /// The CAN frame as Linux's `struct can_frame`, or the packet.
+    /// The CAN frame as Linux's `struct can_frame`, or `struct canfd_frame` if it is an FD frame;
+    /// or the packet.
     pub bytes: Vec<u8>,
 }
 

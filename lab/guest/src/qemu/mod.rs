@@ -9,7 +9,7 @@ mod process;
 mod trace;
 
 pub(crate) use console::{ConsoleTrouble, end_of, trouble};
-pub(crate) use options::{FIRST_LINK, QemuOptions, module_folder, quoted};
+pub(crate) use options::{QemuOptions, module_folder, quoted};
 pub(crate) use plugin::Plugin;
 pub(crate) use process::{ProcessEnd, QemuProcess, STALL_TIMEOUT, pass_on};
 pub(crate) use trace::accesses;

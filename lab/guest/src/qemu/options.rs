@@ -1,9 +1,7 @@
 //! QEMU's command line.
 
 use super::trace;
-use crate::devices::{
-    CARDS, CTU_CARDS, ETHERNET, VM_CARDS, linked_can_slots, linked_ethernet_slots,
-};
+use crate::devices::{CARDS, CTU_CARDS, ETHERNET, LinkedCard, LinkedCards, VM_CARDS};
 use crate::fetch::PackageTree;
 use crate::machine::{BenchKind, TimeMode};
 use std::ffi::OsString;
@@ -34,8 +32,8 @@ pub(crate) struct QemuOptions<'a> {
     pub(crate) shm: &'a [PathBuf],
     /// The plugin for halts, for a machine in virtual time.
     pub(crate) halt: Option<&'a Path>,
-    /// The numbers of CAN and Ethernet cards on links between machines.
-    pub(crate) linked: (u8, u8),
+    /// The cards on links between machines.
+    pub(crate) linked: LinkedCards,
     /// In place of the plugin for halts: the plugin for several machines, with its arguments.
     pub(crate) lockstep: Option<&'a str>,
     /// The state to restore, if the machine should not boot.
@@ -49,10 +47,6 @@ pub(crate) struct QemuOptions<'a> {
 const SERIAL: &str = "virtio-serial-pci,addr=0x8,max_ports=2,ioeventfd=off";
 /// The same with an additional port into the guest.
 const SERIAL_WITH_INPUT: &str = "virtio-serial-pci,addr=0x8,max_ports=3,ioeventfd=off";
-
-/// The number of a machine's first link of each kind. It is that of its CAN bus or hub; the benches
-/// have buses b0 and b1, and hub 1.
-pub(crate) const FIRST_LINK: u8 = 2;
 
 /// The prefix of the path of a socket on which QEMU itself listens.
 const LISTEN: &str = "listen:";
@@ -208,12 +202,20 @@ impl QemuOptions<'_> {
                 ]);
             }
         }
-        let (can, ethernet) = self.linked;
-        for (place, slot) in (FIRST_LINK..).zip(linked_can_slots(can)) {
+        for LinkedCard { place, slot } in self.linked.classic_cards() {
             let card = format!("kvaser_pci,canbus=b{place},addr={slot:#x}");
             add(&["-object", &format!("can-bus,id=b{place}"), "-device", &card]);
         }
-        for (place, slot) in (FIRST_LINK..).zip(linked_ethernet_slots(ethernet)) {
+        for LinkedCard { place, slot } in self.linked.fd_cards() {
+            // The card has a second controller, which needs a bus: it is alone there.
+            let (bus, other) = (format!("b{place}"), format!("b{place}-spare"));
+            let card = format!("ctucan_pci,canbus0={bus},canbus1={other},addr={slot:#x}");
+            for bus in [bus, other] {
+                add(&["-object", &format!("can-bus,id={bus}")]);
+            }
+            add(&["-device", &card]);
+        }
+        for LinkedCard { place, slot } in self.linked.ethernet_cards() {
             let card = format!("e1000,netdev=link{place},addr={slot:#x},romfile=");
             let port = format!("hubport,hubid={place},id=link{place}");
             add(&["-netdev", &port, "-device", &card]);
@@ -284,7 +286,11 @@ mod tests {
             restore: None,
             trace: None,
             halt: Some(Path::new("/p/halt.so")),
-            linked: (1, 2),
+            linked: LinkedCards {
+                classic: 1,
+                fd: 1,
+                ethernet: 2,
+            },
             lockstep: None,
             words: vec!["cangate.bench=kvaser".to_owned()],
         }
@@ -311,10 +317,13 @@ mod tests {
         }
         assert_eq!(all.matches("kvaser_pci").count(), 5 + 1);
         assert!(all.contains("can-bus,id=b2 -device kvaser_pci,canbus=b2,addr=0xa"));
+        let fd = "ctucan_pci,canbus0=b3,canbus1=b3-spare,addr=0xb";
+        let buses = "-object can-bus,id=b3 -object can-bus,id=b3-spare";
+        assert!(all.contains(&format!("{buses} -device {fd}")), "{all}");
         assert!(all.contains("hubport,hubid=3,id=link3 -device e1000,netdev=link3,addr=0x1b"));
         let all_ctu = arguments(BenchKind::Ctucan, false, TimeMode::Virtual { shift: 2 }).join(" ");
-        assert_eq!(all_ctu.matches("ctucan_pci").count(), 3);
-        assert_eq!(all_ctu.matches("can-bus").count(), 2 + 1);
+        assert_eq!(all_ctu.matches("ctucan_pci").count(), 3 + 1);
+        assert_eq!(all_ctu.matches("can-bus").count(), 2 + 1 + 2);
         assert!(all.contains("path=/a,,b"));
         assert!(all.ends_with("cangate.bench=kvaser -- agent"));
     }

@@ -125,7 +125,8 @@ mod tests {
         let mut bytes = id.to_le_bytes().to_vec();
         bytes.extend([data.len() as u8, 0, 0, 0]);
         bytes.extend(data);
-        bytes.resize(16, 0);
+        // struct can_frame or struct canfd_frame.
+        bytes.resize(if data.len() > 8 { 72 } else { 16 }, 0);
         LinkRecord {
             at: 2_000_000_123,
             asked: 1_999_000_000,
@@ -141,21 +142,27 @@ mod tests {
             name: "body".to_owned(),
             kind: LinkKind::Can(CanLink {
                 bitrate: 500_000,
+                data_bitrate: Some(2_000_000),
                 queue: 1,
             }),
             members: vec![0, 1],
         };
+        // With BRS.
+        let mut fd = record(RecordKind::Sent, 0x123, &[0x10; 16]);
+        fd.bytes[5] = 1;
         let records = [
             record(RecordKind::Error, 0x123, &[1]),
             record(RecordKind::Sent, 0x123, &[1, 0xab]),
             record(RecordKind::Sent, 0x8000_0005, &[]),
             record(RecordKind::Lost, 0x7ff, &[9]),
+            fd,
         ];
         assert_eq!(
             candump(&link, &records),
             "(0000000002.000000123) body 20000088#0000000000000000\n\
              (0000000002.000000123) body 123#01AB\n\
-             (0000000002.000000123) body 00000005#\n"
+             (0000000002.000000123) body 00000005#\n\
+             (0000000002.000000123) body 123##510101010101010101010101010101010\n"
         );
         assert_eq!(
             csv(&link, &records, &["a", "b"]),
@@ -163,7 +170,8 @@ mod tests {
              b,1999000000,2000000123,error,123#01\n\
              b,1999000000,2000000123,sent,123#01AB\n\
              b,1999000000,2000000123,sent,00000005#\n\
-             b,1999000000,2000000123,lost,7FF#09\n"
+             b,1999000000,2000000123,lost,7FF#09\n\
+             b,1999000000,2000000123,sent,123##510101010101010101010101010101010\n"
         );
     }
 

@@ -128,6 +128,7 @@ mod tests {
             name: "body".to_owned(),
             kind: LinkKind::Can(CanLink {
                 bitrate: 500_000,
+                data_bitrate: None,
                 queue: 1,
             }),
             members: vec![0, 1],
