@@ -185,14 +185,13 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever its kernel, processor, load and frames: an experiment that is not refused has a
-        /// plan that can run.
+        /// Whatever its kernel, load and frames: an experiment that is not refused has a plan that
+        /// can run.
         #[test]
         fn a_plan_can_run(any in any_experiment()) {
             let e = Experiment {
                 apart: MachinePlacement::Apart,
                 kernel: any.kernel,
-                cpu: any.cpu,
                 load: any.load,
                 boot: any.boot,
                 traffic: any.traffic,

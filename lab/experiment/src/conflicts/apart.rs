@@ -6,6 +6,10 @@ use crate::measurement::{GatewayUnderTest, Measurement};
 use crate::settings::Setting;
 use guest::machine::BenchKind;
 
+/// The slowest processor of the measured machine, as a shift: a slower one is not set up at the
+/// time at which all machines start ([`guest::linked::START`]).
+const SLOWEST: u8 = 4;
+
 impl Conflicts<'_> {
     /// Checks what can be measured on several machines.
     pub(super) fn apart(&mut self, measurement: &Measurement) {
@@ -23,6 +27,12 @@ impl Conflicts<'_> {
             e.is_real_time(),
             &[Setting::Apart, Setting::Clock],
             "machines go in step in virtual time: leave out --real-time",
+        );
+        self.refuse(
+            e.cpu.shift() > SLOWEST,
+            &[Setting::Apart, Setting::Cpu],
+            "all machines start two seconds after the beginning, and a slower one is not ready by then: --cpu board:4 \
+             or faster",
         );
         match e.bench {
             BenchKind::Kvaser => {

@@ -130,6 +130,7 @@ fn what_cannot_be_on_several_machines_is_refused_with_the_reason() {
             (S::Traffic, "flood"),
         ],
         vec![(S::Gateway, "user:read-write"), (S::Hops, "2:vxcan")],
+        vec![(S::Cpu, "board:4")],
         vec![
             (S::Bench, "timed"),
             (S::Load, "eth-rx"),
@@ -165,6 +166,7 @@ fn what_cannot_be_on_several_machines_is_refused_with_the_reason() {
             "one card on each bus",
         ),
         (vec![(S::Clock, "real")], "leave out --real-time"),
+        (vec![(S::Cpu, "board:5")], "--cpu board:4 or faster"),
         (
             vec![(S::Bench, "timed"), (S::Gateway, "baremetal")],
             "only gateways and round trips in a guest",
