@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # The processor time that a frame costs by each pair of ways, at 2000 frames/s: all instructions that the
-# guest executes, less those with an ideal gateway. A guest that idles executes none. docs/guide.md has the table.
+# guest executes, less those with an ideal gateway. A guest that idles executes none. docs/ways.md has the table.
 #
 #     lab/profile/processor-time.sh CANGATE [GATEWAY]...
 #

@@ -4,7 +4,7 @@ use probe::RunDescription;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in display order.
-pub(crate) const KNOWN: [&str; 24] = [
+pub(crate) const KNOWN: [&str; 25] = [
     "kernel",
     "bench",
     "task",
@@ -29,6 +29,7 @@ pub(crate) const KNOWN: [&str; 24] = [
     "seed",
     "stamp-every",
     "clock",
+    "apart",
 ];
 
 /// The clock of an experiment's times. Times of different clocks never share a chart.

@@ -2,7 +2,9 @@
 
 use crate::data_path::DataPath;
 use crate::extent::Extent;
-use experiment::{BenchKind, Cpu, Experiment, FilterChoice, Kernel, TrafficPattern};
+use experiment::{
+    BenchKind, Cpu, Experiment, FilterChoice, Kernel, MachineLoad, MachinePlacement, TrafficPattern,
+};
 
 /// Returns the papers' gateway: bit-timed buses, the board's controllers and speed, 4 bytes.
 pub(crate) fn board(frames: u32) -> Experiment {
@@ -17,6 +19,15 @@ pub(crate) fn board(frames: u32) -> Experiment {
 /// Returns the first experiment of all: one frame at a time, no load.
 pub(crate) fn simple(extent: Extent) -> Experiment {
     board(extent.pick(1000, 10_000))
+}
+
+/// Returns where the other end of a load is: the papers' Ethernet traffic came from another
+/// computer (gateway-2011 §2.2, drivers-2009 §3.2).
+pub(crate) const fn placement(load: MachineLoad) -> MachinePlacement {
+    match load {
+        MachineLoad::EthRx | MachineLoad::EthTx => MachinePlacement::Apart,
+        MachineLoad::None | MachineLoad::Cpu => MachinePlacement::Together,
+    }
 }
 
 /// Returns a flood through a long list.

@@ -1,5 +1,6 @@
 //! The guest's agent in the form that experiments need: its tasks are experiments.
 
+use crate::apart::PartTask;
 use crate::measure::{self, MeasureError, PreparedGuest};
 use crate::settings::Experiment;
 use guest::agent::{AgentTasks, JobOutputs};
@@ -24,6 +25,9 @@ impl AgentTasks for ExperimentAgent {
         prepared: Option<PreparedGuest>,
         outputs: &mut JobOutputs,
     ) -> Result<(), MeasureError> {
+        if PartTask::is_here(task) {
+            return measure::apart::run(&PartTask::deserialize(task)?, outputs);
+        }
         let experiment = Experiment::deserialize(task)?;
         let prepared = match prepared {
             Some(prepared) => prepared,

@@ -163,5 +163,9 @@ pub(crate) mod printing {
                 experiment.name()
             )
         }
+
+        fn run_apart(&self, experiment: &crate::Experiment) -> Result<GuestOutcome, guest::Error> {
+            panic!("a command runs on one machine: {}", experiment.name())
+        }
     }
 }

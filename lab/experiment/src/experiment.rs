@@ -2,7 +2,7 @@
 
 use crate::choices::{
     ClockChoice, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, LogSide, LogTraffic,
-    MachineLoad, Machines, ModifyChoice, Priority, Tuning,
+    MachineLoad, MachinePlacement, Machines, ModifyChoice, Priority, Tuning,
 };
 use crate::settings::Experiment;
 use guest::machine::BenchKind;
@@ -28,12 +28,12 @@ impl Experiment {
 
     /// Returns the experiment that measures the cost of the bench under this one: an ideal gateway
     /// in the same machine, one frame at a time, the same length. The gateway's own share of a
-    /// latency is the part above its median. `None` where there is no gateway, or where figures are
-    /// not reproducible.
+    /// latency is the part above its median. `None` where there is no gateway, where figures are
+    /// not reproducible, or where the latency has no part of the bench in it.
     #[must_use]
     pub fn floor(&self) -> Option<Self> {
         let routes = self.task == ExperimentTask::Gateway && self.gateway.has_routes();
-        (routes && !self.is_real_time()).then(|| Self {
+        (routes && !self.is_real_time() && !self.is_between_cards()).then(|| Self {
             gateway: if self.gateway.is_bare() {
                 GatewayChoice::BaremetalIdeal
             } else {
@@ -50,6 +50,8 @@ impl Experiment {
             tuning: Tuning::default(),
             seed: 1,
             stamp_every: 1,
+            // The other machine is the load's.
+            apart: MachinePlacement::Together,
             ..self.clone()
         })
     }
@@ -75,6 +77,19 @@ impl Experiment {
     #[must_use]
     pub fn is_real_time(&self) -> bool {
         self.clock == ClockChoice::Real
+    }
+
+    /// Returns whether other machines run beside its guest.
+    #[must_use]
+    pub fn is_apart(&self) -> bool {
+        self.apart == MachinePlacement::Apart
+    }
+
+    /// Returns whether its gateway is between cards on buses that it shares with the tester's
+    /// machine.
+    #[must_use]
+    pub fn is_between_cards(&self) -> bool {
+        self.is_apart() && self.bench == BenchKind::Kvaser
     }
 
     /// Returns the machines that share the controller.
@@ -132,8 +147,21 @@ mod tests {
         assert_eq!(floor.floor(), None);
         let real = Experiment {
             clock: ClockChoice::Real,
-            ..cangw
+            ..cangw.clone()
         };
         assert_eq!(real.floor(), None);
+        // The times of buses between machines have no part of a bench in them.
+        let cards = Experiment {
+            apart: MachinePlacement::Apart,
+            ..cangw
+        };
+        assert_eq!(cards.floor(), None);
+        let timed = Experiment {
+            bench: BenchKind::Timed,
+            load: MachineLoad::EthRx,
+            ..cards
+        };
+        let floor = timed.floor().unwrap();
+        assert_eq!((floor.is_apart(), floor.check()), (false, Ok(())));
     }
 }

@@ -148,6 +148,10 @@ impl GuestRunner for FakeMachine {
         Ok(outcome)
     }
 
+    fn run_apart(&self, experiment: &Experiment) -> Result<GuestOutcome, guest::Error> {
+        self.run_bare(experiment)
+    }
+
     fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
     }

@@ -3,14 +3,16 @@
 //! * [`Experiment`]: all settings, each with one file of [`choices`]; [`settings`] names them;
 //!   [`matrix`] multiplies them. [`lockstep`] reads the plan of several machines in one virtual
 //!   time; [`passage`] matches the frames of two of its buses.
-//! * On the host: [`trial`] runs one experiment, [`schedule`] many of them, [`store`] stores their
-//!   results, [`rate`] searches for the highest rate without loss, [`figures`] summarizes.
+//! * On the host: [`trial`] runs one experiment ([`apart`]: on several machines), [`schedule`] many
+//!   of them, [`store`] stores their results, [`rate`] searches for the highest rate without loss,
+//!   [`figures`] summarizes.
 //! * In the guest: [`ExperimentAgent`] starts the gateway under test and the load, calls the tester
 //!   ([`measure`]), and checks that every frame is accounted for.
 
 #![forbid(unsafe_code)]
 
 mod agent;
+pub mod apart;
 #[cfg(test)]
 mod arbitrary;
 pub mod bare;
@@ -53,9 +55,9 @@ pub use agent::ExperimentAgent;
 pub use by_command::{ByCommand, STDOUT};
 pub use choices::{
     Boot, ClockChoice, Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, Incident,
-    LogError, LogSide, LogTraffic, MachineLoad, MachineOrder, Machines, ModifyChoice, Nesting,
-    OtherTraffic, PAPER_NAMES, Priority, ReceiveChoice, TransmitChoice, Tuning, VirtualKind,
-    WayPair,
+    LogError, LogSide, LogTraffic, MachineLoad, MachineOrder, MachinePlacement, Machines,
+    ModifyChoice, Nesting, OtherTraffic, PAPER_NAMES, Priority, ReceiveChoice, TransmitChoice,
+    Tuning, VirtualKind, WayPair,
 };
 pub use conflict::Conflict;
 pub use experiment::with_floors;

@@ -25,12 +25,16 @@ const MEMORY: i64 = 512;
 /// The number of frames that may wait for a CAN bus: more than the queues of Linux's interfaces
 /// hold, because QEMU's card takes each frame at once.
 const CAN_QUEUE: i64 = 1000;
-/// The number of bytes that may wait for an Ethernet line: that of small switches for a port.
-const ETHERNET_QUEUE: u64 = 512 << 10;
-/// The bit rate of Ethernet lines, bit/s.
-const ETHERNET_RATE: u64 = 100_000_000;
-/// The latency of a switch: store and forward with a little processing.
-const ETHERNET_LATENCY: Duration = Duration::from_micros(20);
+/// The usual Ethernet: 100 Mbit/s; store and forward with a little processing; the queue that small
+/// switches have for a port.
+pub(crate) const USUAL_ETHERNET: EthernetLink = EthernetLink {
+    rate: 100_000_000,
+    latency: Duration::from_micros(20),
+    jitter: Duration::ZERO,
+    loss: 0,
+    seed: 1,
+    queue: 512 << 10,
+};
 /// The longest names of a machine (RFC 1035) and of an interface (Linux's IFNAMSIZ).
 const MACHINE_NAME: usize = 63;
 const LINK_NAME: usize = 15;
@@ -405,8 +409,8 @@ fn can(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> CanLink {
 
 fn ethernet(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> EthernetLink {
     let rate = table.get("rate").and_then(|value| value.line_rate(found));
-    let latency = duration(table, "latency", found).unwrap_or(ETHERNET_LATENCY);
-    let jitter = duration(table, "jitter", found).unwrap_or_default();
+    let latency = duration(table, "latency", found).unwrap_or(USUAL_ETHERNET.latency);
+    let jitter = duration(table, "jitter", found).unwrap_or(USUAL_ETHERNET.jitter);
     let loss = table.get("loss").and_then(|value| part(&value, found));
     let seed = table.integer("seed", 0..=i64::MAX, found);
     let queue = table.get("queue").and_then(|value| {
@@ -418,12 +422,12 @@ fn ethernet(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> EthernetLink 
         queue
     });
     EthernetLink {
-        rate: rate.map_or(ETHERNET_RATE, |rate| rate.value),
+        rate: rate.map_or(USUAL_ETHERNET.rate, |rate| rate.value),
         latency,
         jitter,
-        loss: loss.unwrap_or(0),
-        seed: seed.map_or(1, |seed| seed.value.unsigned_abs()),
-        queue: queue.unwrap_or(u32::try_from(ETHERNET_QUEUE).unwrap_or(u32::MAX)),
+        loss: loss.unwrap_or(USUAL_ETHERNET.loss),
+        seed: seed.map_or(USUAL_ETHERNET.seed, |seed| seed.value.unsigned_abs()),
+        queue: queue.unwrap_or(USUAL_ETHERNET.queue),
     }
 }
 

@@ -32,6 +32,7 @@ impl Experiment {
                 Setting::Traffic | Setting::Payload | Setting::Frames if self.log.is_some() => None,
                 Setting::Log => self.log.name().map(|name| format!("--log {name}")),
                 Setting::Clock => self.is_real_time().then(|| "--real-time".to_owned()),
+                Setting::Apart => self.is_apart().then(|| "--apart".to_owned()),
                 _ => match setting.definition().mention {
                     Mention::Always(_) | Mention::NameTitle | Mention::Name => Some(option),
                     Mention::Changed | Mention::Worded => setting.is_set(self).then_some(option),
@@ -65,6 +66,9 @@ impl Experiment {
                 title.push_str(&format!(", {setting} {word}"));
             }
         }
+        if self.is_apart() {
+            title.push_str(", machines apart");
+        }
         if self.is_real_time() {
             title.push_str(", real time");
         }
@@ -89,7 +93,7 @@ fn shortened(name: String) -> String {
 mod tests {
     use super::*;
     use crate::arbitrary::any_experiment;
-    use crate::choices::{Cpu, FilterChoice};
+    use crate::choices::{Cpu, FilterChoice, MachinePlacement};
     use guest::machine::BenchKind;
     use probe::traffic::TrafficPattern;
     use proptest::prelude::*;
@@ -106,6 +110,21 @@ mod tests {
             e.name(),
             "6.1_timed_cangw_load-50_none_4B_filters-list-2048_cpu-board_500f"
         );
+    }
+
+    #[test]
+    fn machines_apart_are_a_flag_of_the_command() {
+        let e = Experiment {
+            apart: MachinePlacement::Apart,
+            ..Experiment::default()
+        };
+        assert_eq!(
+            e.name(),
+            "6.1_kvaser_cangw_oneatatime_none_4B_500f_apart-yes"
+        );
+        assert!(e.command().ends_with(" --apart"), "{}", e.command());
+        assert!(e.title().ends_with(", machines apart"), "{}", e.title());
+        assert!(!Experiment::default().command().contains("--apart"));
     }
 
     proptest! {

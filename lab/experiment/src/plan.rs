@@ -31,7 +31,8 @@ pub(crate) fn plan(experiment: &Experiment) -> TestPlan {
 /// # Errors
 /// [`RateError`] where there are no such rates.
 pub(crate) fn bit_rate(experiment: &Experiment) -> Result<Option<BitRate>, RateError> {
-    if !matches!(experiment.bench, BenchKind::Timed | BenchKind::Vm) {
+    let timed = matches!(experiment.bench, BenchKind::Timed | BenchKind::Vm);
+    if !timed && !experiment.is_between_cards() {
         return Ok(None);
     }
     let data = experiment.is_fd().then_some(DATA_BITRATE);

@@ -36,6 +36,9 @@ scopes! {
     /// A gateway that can be measured with fewer stamps.
     Stamps = "the timed bench's tester can leave out stamps, for a gateway with a kernel: --bench timed --task \
               gateway, without --gateway baremetal";
+    /// A guest beside which other machines can run.
+    Apart = "gateways and round trips in a guest can have other machines beside it: --task gateway or round-trip, \
+             without --gateway baremetal or vm:…";
     /// A guest without inner machines.
     Plain = "a guest without inner machines supports this setting: not an image, which has no operating system \
              (--gateway baremetal…), and not yet inner machines (--gateway vm:…)";

@@ -6,8 +6,8 @@
 
 use crate::choices::{
     Boot, ClockChoice, Cpu, ExperimentTask, FilterChoice, GatewayChoice, HopChoice, Incident,
-    LogTraffic, MAX_BUDGET, MAX_MACHINES, MachineLoad, MachineOrder, ModifyChoice, OtherTraffic,
-    Priority, Tuning, WordError, WordKind, number,
+    LogTraffic, MAX_BUDGET, MAX_MACHINES, MachineLoad, MachineOrder, MachinePlacement,
+    ModifyChoice, OtherTraffic, Priority, Tuning, WordError, WordKind, number,
 };
 use crate::scope::SettingScope;
 use guest::Kernel;
@@ -374,6 +374,11 @@ settings! {
     /// Example: --stamp-every 10
     StampEvery = "stamp-every", "N", Mention::Changed, Absent::Incomplete, SettingScope::Stamps;
     stamp_every: u32 = 1, 1..=MAX_STAMP_EVERY, "distance between stamps";
+
+    /// Whether the tester and the other end of an Ethernet load have machines of their own: no or
+    /// yes.
+    Apart = "apart", "WHETHER", Mention::Worded, Absent::Default, SettingScope::Apart;
+    apart: MachinePlacement = MachinePlacement::Together;
 }
 
 /// The longest distance between two stamps, frames: the frame's number, by which the tester of the

@@ -34,6 +34,13 @@ pub trait GuestRunner: Sync {
     /// The same as those of [`GuestRunner::run`].
     fn run_bare(&self, experiment: &Experiment) -> Result<GuestOutcome, guest::Error>;
 
+    /// Runs the machines of an experiment in one virtual time to their end: [`crate::apart`]
+    /// defines them, and the meaning of their outputs.
+    ///
+    /// # Errors
+    /// The same as those of [`GuestRunner::run`].
+    fn run_apart(&self, experiment: &Experiment) -> Result<GuestOutcome, guest::Error>;
+
     /// Ends all running guests, and starts no more, because of a request from outside. The process
     /// may end with it: nothing remains to be reported.
     fn stop(&self) {}
@@ -82,6 +89,8 @@ pub enum TrialError {
 pub fn make(machine: &dyn GuestRunner, experiment: &Experiment) -> Result<RunResults, TrialError> {
     let outcome = if experiment.gateway.is_bare() {
         machine.run_bare(experiment)?
+    } else if experiment.is_apart() {
+        machine.run_apart(experiment)?
     } else {
         machine.run(&spec(experiment))?
     };

@@ -31,6 +31,15 @@ pub(crate) struct Measure {
     /// Such a result is not reproducible; the result states that its time is real.
     #[arg(long)]
     pub(crate) real_time: bool,
+    /// Give the tester and the other end of an Ethernet load machines of their own, with a
+    /// processor each.
+    ///
+    /// All machines are in one virtual time. On the kvaser bench, the gateway is between two buses
+    /// of 1 Mbit/s, whose ends of frame are the times (cangw, can-gw, bpf,
+    /// user:RECEIVE-TRANSMIT). On the timed bench, gateways and round trips are as usual, and the
+    /// load comes from the other machine (--load eth-rx or eth-tx).
+    #[arg(long)]
+    pub(crate) apart: bool,
     /// Do not measure the ideal gateway in addition.
     ///
     /// It shows which part of the latency is the bench's, and takes one more guest.

@@ -16,9 +16,10 @@ pub(crate) trait SettingSelection {
 pub(crate) struct OfMeasure;
 
 impl SettingSelection for OfMeasure {
-    /// `--log` reads a file, and `--real-time` is a flag: they are options of their own.
+    /// `--log` reads a file, and `--real-time` and `--apart` are flags: they are options of their
+    /// own.
     fn has(setting: Setting) -> bool {
-        !matches!(setting, Setting::Log | Setting::Clock)
+        !matches!(setting, Setting::Log | Setting::Clock | Setting::Apart)
     }
 }
 
@@ -27,7 +28,8 @@ impl SettingSelection for OfMeasure {
 pub(crate) struct OfSearch;
 
 impl SettingSelection for OfSearch {
-    /// A search for a rate is of a gateway in virtual time, and chooses the traffic itself.
+    /// A search for a rate is of a gateway in virtual time, in one guest, and chooses the traffic
+    /// itself.
     fn has(setting: Setting) -> bool {
         !matches!(
             setting,
@@ -37,6 +39,7 @@ impl SettingSelection for OfSearch {
                 | Setting::Frames
                 | Setting::Clock
                 | Setting::StampEvery
+                | Setting::Apart
         )
     }
 }

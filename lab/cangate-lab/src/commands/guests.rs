@@ -5,9 +5,15 @@ use crate::cli::lab::Locations;
 use console::Failure;
 use experiment::spec::spec;
 use experiment::trial::GuestRunner;
-use experiment::{Experiment, STDOUT, bare};
+use experiment::{Experiment, STDOUT, apart, bare};
+use guest::lockstep::{
+    LockstepError, LockstepFailure, LockstepOutcome, LockstepOutput, LockstepPlan,
+};
 use guest::machine::GuestSpec;
-use guest::{BareMachine, GuestOutcome, Kernel, Lab, OutputSink, SilentProgress};
+use guest::{
+    BareMachine, GuestFailure, GuestOutcome, Kernel, Lab, OutputSink, ProgressReport,
+    SilentProgress,
+};
 use std::io::IsTerminal;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
@@ -43,6 +49,21 @@ impl LabGuests {
         Ok(())
     }
 
+    /// Returns whether the stages of guests are shown: where the bar of all experiments is not.
+    fn shows_stages(&self) -> bool {
+        self.one || !std::io::stderr().is_terminal()
+    }
+
+    /// Runs machines in one virtual time.
+    fn in_step(
+        &self,
+        plan: &LockstepPlan,
+        progress: &dyn ProgressReport,
+    ) -> Result<LockstepOutcome, LockstepFailure> {
+        let messages = MachineMessages { aloud: self.one };
+        self.lab.run_lockstep(plan, progress, &messages)
+    }
+
     /// Returns the folder for images without an operating system.
     fn images(&self) -> PathBuf {
         images(&self.lab)
@@ -72,6 +93,44 @@ impl OutputSink for GuestOutput {
     }
 }
 
+/// The outputs of machines in step, which are those of their agents.
+struct MachineMessages {
+    aloud: bool,
+}
+
+impl LockstepOutput for MachineMessages {
+    fn stdout(&self, _machine: usize, _bytes: &[u8]) {}
+    fn stderr(&self, _machine: usize, bytes: &[u8]) {
+        if self.aloud {
+            eprint!("{}", String::from_utf8_lossy(bytes));
+        }
+    }
+}
+
+/// Returns the outcome of an experiment whose machines have failed.
+///
+/// # Errors
+/// They cannot be run, nor can those of another experiment.
+fn failed(failure: LockstepFailure) -> Result<GuestOutcome, guest::Error> {
+    let (message, console) = match *failure.error {
+        LockstepError::Lab(error) => return Err(error),
+        LockstepError::Machine {
+            name,
+            failure,
+            console,
+        } => {
+            let why = guest::with_causes(&failure);
+            (format!("machine {name}: {why}"), console)
+        }
+        error => (guest::with_causes(&error), String::new()),
+    };
+    Ok(GuestOutcome {
+        failure: Some(GuestFailure::Guest { message }),
+        console,
+        ..GuestOutcome::default()
+    })
+}
+
 impl GuestRunner for LabGuests {
     fn versions(&self, kernel: Kernel) -> Result<Vec<(String, String)>, guest::Error> {
         // This may fetch files: its stages are always shown.
@@ -86,19 +145,13 @@ impl GuestRunner for LabGuests {
             stdout: Vec::new(),
             aloud: self.one,
         };
-        let outcome = if self.one {
+        let outcome = if self.shows_stages() {
             let stages = SetupStages::new();
             let outcome = self.lab.run(spec, &stages, &mut heard);
             stages.finish();
             outcome
-        } else if std::io::stderr().is_terminal() {
-            // The bar of all experiments is shown.
-            self.lab.run(spec, &SilentProgress, &mut heard)
         } else {
-            let stages = SetupStages::new();
-            let outcome = self.lab.run(spec, &stages, &mut heard);
-            stages.finish();
-            outcome
+            self.lab.run(spec, &SilentProgress, &mut heard)
         };
         let mut outcome = outcome?;
         if !heard.stdout.is_empty() {
@@ -126,6 +179,22 @@ impl GuestRunner for LabGuests {
         let mut versions = self.lab.versions(kernel, &SilentProgress)?;
         versions.push(("image".to_owned(), template.hash));
         Ok(bare::outcome(experiment, &outcome, versions))
+    }
+
+    fn run_apart(&self, experiment: &Experiment) -> Result<GuestOutcome, guest::Error> {
+        let plan = apart::plan(experiment);
+        let outcome = if self.shows_stages() {
+            let stages = SetupStages::new();
+            let outcome = self.in_step(&plan, &stages);
+            stages.finish();
+            outcome
+        } else {
+            self.in_step(&plan, &SilentProgress)
+        };
+        match outcome {
+            Ok(outcome) => Ok(apart::outcome(experiment, &plan, outcome)),
+            Err(failure) => failed(failure),
+        }
     }
 
     fn stop(&self) {

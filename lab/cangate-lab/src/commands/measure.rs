@@ -9,7 +9,7 @@ use console::output;
 use experiment::figures::{ExperimentFigures, LatencyFigures, latencies};
 use experiment::receiving::receiving;
 use experiment::trial::{self, TrialError};
-use experiment::{ClockChoice, Experiment, ExperimentTask, nested, round_trip};
+use experiment::{ClockChoice, Experiment, ExperimentTask, MachinePlacement, nested, round_trip};
 use probe::RunResults;
 use std::io::Write;
 
@@ -77,6 +77,9 @@ fn experiment(args: &Measure) -> Result<Experiment, Failure> {
     let mut made = from_options(&args.settings)?;
     if args.real_time {
         made.clock = ClockChoice::Real;
+    }
+    if args.apart {
+        made.apart = MachinePlacement::Apart;
     }
     if let Some(path) = &args.log {
         made = made.playing(super::played::read(path, args.log_out.as_deref())?);

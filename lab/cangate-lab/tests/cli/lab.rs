@@ -46,6 +46,36 @@ fn words_that_do_not_go_together_are_refused_with_the_reason() {
 }
 
 #[test]
+fn what_cannot_be_on_several_machines_is_refused_before_a_guest_boots() {
+    for (words, why) in [
+        (
+            "--bench ctucan",
+            "--apart yes --bench ctucan: machines in step have SJA1000 cards",
+        ),
+        (
+            "--bench timed",
+            "--apart yes --bench timed --load none: the tester of the timed bench",
+        ),
+        (
+            "--gateway direct",
+            "--apart yes --gateway direct: buses between",
+        ),
+        (
+            "--real-time",
+            "--apart yes --clock real: machines go in step",
+        ),
+        ("yes", "unexpected argument 'yes'"),
+    ] {
+        let mut line = vec!["lab", "measure", "--apart"];
+        line.extend(words.split(' '));
+        let text = refused(&line, 2);
+        assert!(text.contains(why), "{words}: {text}");
+    }
+    let text = refused(&["lab", "rate", "--apart"], 2);
+    assert!(text.contains("unexpected argument '--apart'"), "{text}");
+}
+
+#[test]
 fn a_monitor_states_what_its_machine_lacks() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -174,6 +174,10 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("echo", Lab(300)),
     ("cangate lab measure", Lab(600)),
     (
+        "cangate lab measure --apart",
+        Not("it boots several machines; tests/lab/apart.rs makes such experiments"),
+    ),
+    (
         "cangate lab measure --gateway user:read-write --cangate",
         Not(PLACEHOLDER),
     ),

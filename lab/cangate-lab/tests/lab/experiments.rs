@@ -45,7 +45,8 @@ impl Drop for Hog {
     }
 }
 
-fn measured(words: &[&str], out: &Path) -> Vec<u8> {
+/// Returns the file of an experiment's results.
+pub(crate) fn measured(words: &[&str], out: &Path) -> Vec<u8> {
     let mut args = vec!["lab", "measure", "--json", "--no-floor"];
     args.extend(["--out", out.to_str().unwrap()]);
     args.extend(words);

@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod adapters;
+mod apart;
 mod bare;
 mod bare_differential;
 mod bare_signals;

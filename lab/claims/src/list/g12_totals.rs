@@ -7,7 +7,7 @@ use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::figure::{FigureForm, FigureKind, FigurePlan, FigureValue, StatedValue, axis, micros, number};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
-use crate::setups::board;
+use crate::setups::{board, placement};
 use crate::stats::{loss, lost, median, ratio, us, waited};
 use experiment::{Experiment, MachineLoad, TrafficPattern};
 
@@ -23,6 +23,7 @@ fn flooded(extent: Extent, payload: u8, load: MachineLoad) -> Experiment {
         traffic: TrafficPattern::Flood,
         payload,
         load,
+        apart: placement(load),
         ..board(extent.pick(1000, 10_000))
     }
 }

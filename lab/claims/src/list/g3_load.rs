@@ -7,7 +7,7 @@ use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::figure::{FigureForm, FigureKind, FigurePlan, LATENCY, StatedValue, axis, latency, name};
 use crate::extent::Extent;
 use crate::papers::{ClaimOrigin, Paper};
-use crate::setups::simple;
+use crate::setups::{placement, simple};
 use crate::stats::{ratio, us};
 use experiment::{Experiment, MachineLoad};
 
@@ -16,6 +16,7 @@ pub(super) const CLAIMS: &[Claim] = &[G3];
 fn loaded(extent: Extent, load: MachineLoad) -> Experiment {
     Experiment {
         load,
+        apart: placement(load),
         ..simple(extent)
     }
 }

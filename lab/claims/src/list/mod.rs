@@ -81,7 +81,7 @@ mod tests {
     use crate::extent::Extent;
     use crate::testing;
     use experiment::trial::FailedGuest;
-    use experiment::{Experiment, GatewayChoice, Kernel, fake};
+    use experiment::{Experiment, GatewayChoice, Kernel, MachineLoad, fake};
     use std::collections::BTreeSet;
 
     #[test]
@@ -147,6 +147,22 @@ mod tests {
                 for e in papers.needs(Extent::Full) {
                     assert!(needs.contains(&e), "{name}: {}", e.name());
                 }
+            }
+        }
+    }
+
+    /// The other end of the papers' Ethernet traffic was another computer; everything else is in
+    /// one guest.
+    #[test]
+    fn the_ethernet_load_of_papers_comes_from_another_machine() {
+        for (id, loads) in [("G3", 1), ("G12", 1), ("D3", 5), ("D4", 2), ("D5", 0)] {
+            let claim = all().into_iter().find(|claim| claim.id == id).unwrap();
+            let needs = claim.needs(Extent::Full);
+            let ethernet =
+                |e: &&Experiment| matches!(e.load, MachineLoad::EthRx | MachineLoad::EthTx);
+            assert_eq!(needs.iter().filter(ethernet).count(), loads, "{id}");
+            for e in &needs {
+                assert_eq!(e.is_apart(), ethernet(&e), "{id}: {}", e.name());
             }
         }
     }

@@ -9,6 +9,7 @@
 use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::figure::{AxisPlace, FigureAxis, FigureValue, axis, micros};
+use crate::setups::placement;
 use crate::stats::us;
 use experiment::{
     BenchKind, Experiment, ExperimentTask, GatewayChoice, Kernel, MachineLoad, Tuning, WayPair,
@@ -48,6 +49,7 @@ pub(super) fn loaded(
     Experiment {
         load,
         tuning,
+        apart: placement(load),
         // With 400 tasks running, each round trip takes the host a tenth of a second.
         frames: match load {
             MachineLoad::Cpu => 1000,

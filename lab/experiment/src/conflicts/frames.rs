@@ -129,9 +129,10 @@ impl Conflicts<'_> {
             })
         );
         let (with, why) = match (measurement, e.traffic) {
-            (Gateway(_), Load(_)) if e.bench != BenchKind::Timed => (
+            (Gateway(_), Load(_)) if e.bench != BenchKind::Timed && !e.is_between_cards() => (
                 Setting::Bench,
-                "a share of the bus needs a bus that takes time: --bench timed, or period:MICROSECONDS",
+                "a share of the bus needs a bus that takes time: --bench timed, --apart, or \
+                 period:MICROSECONDS",
             ),
             (Program(_), OneAtATime) if receives => (
                 Setting::Task,

@@ -3,8 +3,10 @@
 //! A setting without a meaning in the measurement is refused by the scope in its definition
 //! ([`SettingScope`](crate::SettingScope)): `scopes` has the measurements of each scope. The
 //! benches of a measurement are in [`benches`](crate::Measurement::benches). The other rules refuse
-//! what frames and traffic (`frames`), kernels and drivers (`kernel`) do not support.
+//! what frames and traffic (`frames`), kernels and drivers (`kernel`), and machines in step
+//! (`apart`) do not support.
 
+mod apart;
 mod frames;
 mod kernel;
 mod scopes;
@@ -26,6 +28,7 @@ impl Experiment {
             Ok(measurement) => {
                 conflicts.scopes(&measurement);
                 conflicts.traffic(&measurement);
+                conflicts.apart(&measurement);
             }
             Err(conflict) => conflicts.found.push(conflict),
         }

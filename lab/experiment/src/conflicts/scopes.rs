@@ -38,7 +38,7 @@ pub(super) fn has(scope: Scope, m: &Measurement, e: &Experiment) -> (bool, &'sta
         ),
         Scope::Replay => (guest && routes && timed, &[S::Bench, S::Task, S::Gateway]),
         Scope::Stamps => (guest && timed, &[S::Bench, S::Task, S::Gateway]),
-        Scope::Plain => (guest || matches!(m, RoundTrip(_)), &[S::Gateway]),
+        Scope::Apart | Scope::Plain => (guest || matches!(m, RoundTrip(_)), &[S::Gateway]),
         Scope::Guest => (!matches!(m, Image(_)), &[S::Gateway]),
         Scope::Process => (
             matches!(m, Gateway(User(_) | Mapped | Chardev) | RoundTrip(_)),

@@ -19,7 +19,7 @@ fn what_does_not_go_together_is_refused_by_name() {
     assert_eq!(
         refused(&[(S::Traffic, "load:50")]),
         "--traffic load:50 --bench kvaser: a share of the bus needs a bus that takes time: \
-         --bench timed, or period:MICROSECONDS"
+         --bench timed, --apart, or period:MICROSECONDS"
     );
     assert!(refused(&[(S::Payload, "16")]).contains("--bench timed or ctucan"));
     assert!(refused(&[(S::Payload, "9"), (S::Bench, "timed")]).contains("12, 16, 20"));
@@ -110,6 +110,87 @@ fn what_does_not_go_together_is_refused_by_name() {
 }
 
 #[test]
+fn what_cannot_be_on_several_machines_is_refused_with_the_reason() {
+    use Setting as S;
+    let with = |more: &[(Setting, &'static str)]| {
+        let mut words = vec![(S::Apart, "yes")];
+        words.extend(more);
+        words
+    };
+    for more in [
+        vec![],
+        vec![
+            (S::Gateway, "can-gw"),
+            (S::Load, "cpu"),
+            (S::Traffic, "load:50"),
+        ],
+        vec![
+            (S::Gateway, "bpf"),
+            (S::Load, "eth-rx"),
+            (S::Traffic, "flood"),
+        ],
+        vec![(S::Gateway, "user:read-write"), (S::Hops, "2:vxcan")],
+        vec![(S::Cpu, "board:4")],
+        vec![
+            (S::Bench, "timed"),
+            (S::Load, "eth-rx"),
+            (S::Gateway, "direct"),
+        ],
+        vec![
+            (S::Bench, "timed"),
+            (S::Load, "eth-tx"),
+            (S::Task, "round-trip"),
+            (S::Gateway, "chardev"),
+        ],
+    ] {
+        let e = Experiment::from_words(with(&more)).unwrap();
+        assert_eq!(e.check(), Ok(()), "{}", e.command());
+    }
+    for (more, why) in [
+        (
+            vec![(S::Bench, "ctucan")],
+            "SJA1000 cards or the timed bench",
+        ),
+        (
+            vec![(S::Bench, "timed")],
+            "only an Ethernet load has another end",
+        ),
+        (
+            vec![(S::Bench, "timed"), (S::Load, "cpu")],
+            "only an Ethernet load has another end",
+        ),
+        (vec![(S::Gateway, "none")], "end at CAN interfaces"),
+        (vec![(S::Gateway, "ideal")], "end at CAN interfaces"),
+        (
+            vec![(S::Gateway, "user:read-write"), (S::Task, "round-trip")],
+            "one card on each bus",
+        ),
+        (vec![(S::Clock, "real")], "leave out --real-time"),
+        (vec![(S::Cpu, "board:5")], "--cpu board:4 or faster"),
+        (
+            vec![(S::Bench, "timed"), (S::Gateway, "baremetal")],
+            "only gateways and round trips in a guest",
+        ),
+        (
+            vec![
+                (S::Bench, "vm"),
+                (S::Gateway, "vm:vf"),
+                (S::Task, "round-trip"),
+            ],
+            "only gateways and round trips in a guest",
+        ),
+        (vec![(S::Payload, "16")], "FD frames need"),
+    ] {
+        let output = refused(&with(&more));
+        assert!(output.contains(why), "{more:?}: {output}");
+        assert!(
+            output.contains("--apart") || why.starts_with("FD"),
+            "{output}"
+        );
+    }
+}
+
+#[test]
 fn machines_beside_are_where_a_controller_is_shared() {
     use Setting as S;
     let with = |gateway, more: &[(Setting, &'static str)]| {
@@ -186,17 +267,17 @@ proptest! {
 fn each_measurement_is_in_its_scopes() {
     use Setting as S;
     for row in [
-        "gateway cangw 1: Replay Plain Routes Hops Guest Stamps",
-        "gateway can-gw 1: Replay Plain Routes Hops Guest Stamps",
-        "gateway bpf 1: Replay Plain Routes Hops Guest Stamps",
-        "gateway user:read-write 1: Replay Plain Routes Hops Process Guest Stamps",
-        "gateway direct 1: Replay Plain Routes Process Guest Stamps",
-        "gateway chardev 1: Replay Plain Routes Process Guest Stamps",
-        "gateway ideal 1: Plain Guest Stamps",
+        "gateway cangw 1: Replay Plain Routes Hops Guest Stamps Apart",
+        "gateway can-gw 1: Replay Plain Routes Hops Guest Stamps Apart",
+        "gateway bpf 1: Replay Plain Routes Hops Guest Stamps Apart",
+        "gateway user:read-write 1: Replay Plain Routes Hops Process Guest Stamps Apart",
+        "gateway direct 1: Replay Plain Routes Process Guest Stamps Apart",
+        "gateway chardev 1: Replay Plain Routes Process Guest Stamps Apart",
+        "gateway ideal 1: Plain Guest Stamps Apart",
         "gateway baremetal 1: Routes",
         "gateway baremetal:ideal 1: ",
-        "round-trip user:read-write 1: Plain Process Guest",
-        "round-trip direct:irq 1: Plain Process Guest",
+        "round-trip user:read-write 1: Plain Process Guest Apart",
+        "round-trip direct:irq 1: Plain Process Guest Apart",
         "round-trip vm:native 1: Guest Shared",
         "round-trip vm:native 2: Guest Shared Others Order",
         "round-trip vm:host 2: Guest Inner Shared Others Order Budget Incident",

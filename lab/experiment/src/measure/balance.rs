@@ -126,7 +126,8 @@ fn agree(
             sides: Box::new((*observed, *counts)),
         })
     };
-    let timed = experiment.bench == BenchKind::Timed;
+    // On these buses each frame is seen that goes into the gateway or comes out of it.
+    let timed = experiment.bench == BenchKind::Timed || experiment.is_between_cards();
     // The real driver counts one error for several frames that its FIFO lost.
     if timed && observed.went_in != counts.received + observed.fifo {
         let got = counts.received + observed.fifo;
@@ -134,6 +135,13 @@ fn agree(
             "frames on the incoming bus, and received or lost in the FIFO",
             observed.went_in,
             got,
+        );
+    }
+    if experiment.is_between_cards() && observed.fifo > 0 && counts.receive_errors == 0 {
+        return wrong(
+            "frames that the driver did not receive, and overruns that it reports",
+            observed.fifo,
+            counts.receive_errors,
         );
     }
     // The backlog also counts Ethernet packets: it is an upper limit for the frames lost there.
@@ -193,7 +201,7 @@ fn agree(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choices::HopChoice;
+    use crate::choices::{HopChoice, MachinePlacement};
 
     fn timed() -> Experiment {
         Experiment {
@@ -358,6 +366,52 @@ mod tests {
             ..OBSERVED
         };
         agree(&kvaser, &more, &full(5)).unwrap_err();
+    }
+
+    /// Between two cards in step, the buses show each frame, and the driver reports losses of the
+    /// FIFO at least once.
+    #[test]
+    fn between_two_cards_each_frame_is_accounted_for() {
+        let apart = Experiment {
+            apart: MachinePlacement::Apart,
+            ..Experiment::default()
+        };
+        let counts = GatewayCounts {
+            receive_errors: 1,
+            ..COUNTED
+        };
+        agree(&apart, &OBSERVED, &counts).unwrap();
+        let together = Experiment::default();
+        for (wrong, kvaser_agrees) in [
+            (
+                GatewayCounts {
+                    receive_errors: 0,
+                    ..counts
+                },
+                true,
+            ),
+            (
+                GatewayCounts {
+                    received: 93,
+                    ..counts
+                },
+                false,
+            ),
+            (
+                GatewayCounts {
+                    dropped: 3,
+                    handled: 91,
+                    ..counts
+                },
+                true,
+            ),
+            (GatewayCounts { sent: 91, ..counts }, false),
+        ] {
+            let error = agree(&apart, &OBSERVED, &wrong).unwrap_err();
+            assert!(error.to_string().contains("accounted for"), "{error}");
+            let kvaser = agree(&together, &OBSERVED, &wrong);
+            assert_eq!(kvaser.is_ok(), kvaser_agrees, "{wrong:?}: {kvaser:?}");
+        }
     }
 
     #[test]

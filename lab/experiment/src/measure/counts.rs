@@ -1,6 +1,7 @@
 //! The counters of gateway and kernel, parsed from their output.
 
 use crate::under_test::{INCOMING, OUTGOING};
+use serde::{Deserialize, Serialize};
 
 /// Counters that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +24,7 @@ pub enum CountsError {
 }
 
 /// The counts of gateway and kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct GatewayCounts {
     /// Frames that the driver of the incoming interface received.
     pub(super) received: u64,

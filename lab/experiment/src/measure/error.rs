@@ -94,6 +94,12 @@ pub enum MeasureError {
     /// The sums do not add up.
     #[error(transparent)]
     Imbalance(#[from] CountImbalance),
+    /// The host cannot read the counts of the gateway's machine, or that machine cannot write them.
+    #[error("the counts of the gateway's machine cannot be written or read")]
+    PartCounts(#[source] serde_json::Error),
+    /// The machines of the experiment cannot wait for one another.
+    #[error(transparent)]
+    Signal(#[from] super::apart::SignalError),
     /// The results cannot be written.
     #[error(transparent)]
     Results(#[from] probe::results::WriteError),

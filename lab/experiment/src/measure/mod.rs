@@ -1,6 +1,7 @@
 //! An experiment, inside the guest: gateway and load are started, the tester is called, and its
 //! observations are compared with the gateway's own counts.
 
+pub(crate) mod apart;
 mod balance;
 mod beside;
 mod counts;
@@ -26,7 +27,7 @@ use crate::measurement::{Measurement, ProgramTask};
 use crate::plan::{bit_rate, plan};
 use crate::settings::Experiment;
 use crate::trial::RESULTS;
-use crate::under_test::{self, INCOMING};
+use crate::under_test::{self, INCOMING, OUTGOING};
 use guest::agent::JobOutputs;
 use guest::machine::BenchKind;
 use nested::NestedProgram;
@@ -112,7 +113,7 @@ fn latencies(
     outputs: &mut JobOutputs,
 ) -> Result<(), MeasureError> {
     let setup = setup(experiment)?;
-    let load = load::start(experiment.load)?;
+    let load = load::start(experiment)?;
     if load.is_some() {
         // Reading counters and observing must not wait behind the load's 400 tasks; a failure to
         // set the priority is reported by the tester, which requests the same.
@@ -197,7 +198,7 @@ fn blind_spots(experiment: &Experiment) -> &'static str {
     }
     match (experiment.is_real_time(), experiment.load) {
         (true, _) => "real time of an emulated machine: nothing but itself to compare it with",
-        (false, MachineLoad::EthRx | MachineLoad::EthTx) => {
+        (false, MachineLoad::EthRx | MachineLoad::EthTx) if !experiment.is_apart() => {
             "virtual time counts instructions: no cache misses, no waiting for memory or \
              peripherals; both ends of the Ethernet load share the gateway's processor"
         }
@@ -248,6 +249,9 @@ fn warm_up(experiment: &Experiment, setup: &TestSetup) -> Result<(), MeasureErro
 
 fn send(experiment: &Experiment, setup: &TestSetup) -> Result<TesterOutcome, MeasureError> {
     let fd = experiment.is_fd();
+    if experiment.is_between_cards() {
+        return send_on_cards(experiment, setup);
+    }
     let outcome = match experiment.bench {
         BenchKind::Timed | BenchKind::Vm => {
             let bench = TimedBench {
@@ -277,4 +281,29 @@ fn send(experiment: &Experiment, setup: &TestSetup) -> Result<TesterOutcome, Mea
         }
     };
     Ok(outcome?)
+}
+
+/// Sends from a machine with a card on each of the gateway's buses, which take time.
+fn send_on_cards(
+    experiment: &Experiment,
+    setup: &TestSetup,
+) -> Result<TesterOutcome, MeasureError> {
+    let rate = bit_rate(experiment)?;
+    let mut setup = setup.clone();
+    if setup.plan.traffic == TrafficPattern::Flood.into() {
+        setup.plan.traffic = apart::flood(&setup.plan, rate).map_err(tester::Error::from)?;
+    }
+    let names = TesterInterfaces {
+        send: INCOMING.to_owned(),
+        reference: None,
+        receive: OUTGOING.to_owned(),
+        fd: experiment.is_fd(),
+        hardware_stamps: false,
+        rate: None,
+    };
+    let buses = BusTimes {
+        incoming: rate,
+        outgoing: rate,
+    };
+    Ok(tester::over_sockets(&setup, names, buses)?)
 }

@@ -64,7 +64,7 @@ impl RoundTrip {
         // A character device has its interrupt, and the interrupt its thread, from the first start
         // on.
         tuning::apply(experiment)?;
-        let load = load::start(experiment.load)?;
+        let load = load::start(experiment)?;
         std::thread::sleep(SETTLE);
         let mut results = ping(experiment, self.0, experiment.frames)?;
         drop(load);
