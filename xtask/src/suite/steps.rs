@@ -62,38 +62,38 @@ const fn stage(
 /// The steps in their order. docs/contributing.md has the same table, and a test compares them.
 pub(super) const STEPS: [SuiteStep; 27] = [
     quick("setup", 25, "installs missing tools, or shows how"),
-    quick("format", 3, "checks the formatting"),
+    quick("format", 4, "checks the formatting"),
     quick("structure", 1, "as `cargo xtask structure`"),
     quick(
         "build",
-        210,
+        140,
         "builds the gateway and its tests for debugging; with --all, also the tests of pages, and the laboratory and its tests",
     ),
-    quick("test", 135, "all tests that were built and are not ignored"),
-    all("clippy", 115, "clippy, with warnings as errors"),
+    quick("test", 70, "all tests that were built and are not ignored"),
+    all("clippy", 66, "clippy, with warnings as errors"),
     all(
         "small",
-        42,
+        35,
         "compiles the gateway without any kind of port, and the program for small devices; tests readers of databases that no default build has",
     ),
     all(
         "lab",
-        180,
+        156,
         "builds both programs for release and sets up the lab",
     ),
     all(
         "package",
-        40,
+        15,
         "as `cargo xtask package`, with the profile `release`",
     ),
     all(
         "arm64",
-        345,
+        230,
         "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM; more of both in a long run",
     ),
     all(
         "heavy",
-        625,
+        440,
         "tests marked `#[ignore]`, with optimized programs",
     ),
     long(
@@ -103,12 +103,12 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     ),
     all(
         "guests",
-        185,
+        132,
         "tests that need a kernel with CAN, in guests; in a long run on a real-time kernel, too",
     ),
     all(
         "reproduce",
-        65,
+        54,
         "`cangate lab reproduce --quick` of 11 claims, one of each kind",
     ),
     long(
@@ -123,7 +123,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     ),
     all(
         "benches",
-        17,
+        14,
         "runs each part of each benchmark once; nothing is measured",
     ),
     all(
@@ -133,17 +133,17 @@ pub(super) const STEPS: [SuiteStep; 27] = [
     ),
     all(
         "no_std",
-        33,
+        26,
         "builds the core for a target without a standard library, and runs the scenarios of the engine as a program without one",
     ),
     all(
         "doc",
-        40,
+        31,
         "as `cargo xtask doc`, and the examples in the API documentation",
     ),
     all(
         "python",
-        78,
+        61,
         "lints, builds and installs the Python package, and runs its tests",
     ),
     long(
@@ -156,7 +156,7 @@ pub(super) const STEPS: [SuiteStep; 27] = [
         200,
         "lints the program for networks that are not trusted and runs its tests, with the crates of DTLS and TLS",
     ),
-    all("fuzz", 30, "fuzzes each target for a second"),
+    all("fuzz", 29, "fuzzes each target for a second"),
     all("bpf", 1, "as `cargo xtask bpf`"),
     all("promises", 1, "as `cargo xtask promises`"),
     quick(
