@@ -2,7 +2,7 @@
 
 use frame::{CanId, Header, Nanos};
 
-/// Bytes of an Ethernet frame besides its payload: preamble, addresses and type, checksum, and the
+/// Bytes of an Ethernet frame without its payload: preamble, addresses and type, checksum, and the
 /// gap to the next one (IEEE 802.3).
 pub const ETHERNET_BYTES: u64 = 8 + 14 + 4 + 12;
 

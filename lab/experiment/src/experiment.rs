@@ -79,7 +79,7 @@ impl Experiment {
         self.clock == ClockChoice::Real
     }
 
-    /// Returns whether other machines run beside its guest.
+    /// Returns whether other machines run together with its guest.
     #[must_use]
     pub fn is_apart(&self) -> bool {
         self.apart == MachinePlacement::Apart

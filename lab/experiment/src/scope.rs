@@ -36,7 +36,7 @@ scopes! {
     /// A gateway that can be measured with fewer stamps.
     Stamps = "the timed bench's tester can leave out stamps, for a gateway with a kernel: --bench timed --task \
               gateway, without --gateway baremetal";
-    /// A guest beside which other machines can run.
+    /// A guest with which other machines can run.
     Apart = "gateways and round trips in a guest can have other machines beside it: --task gateway or round-trip, \
              without --gateway baremetal or vm:…";
     /// A guest without inner machines.

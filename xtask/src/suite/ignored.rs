@@ -99,7 +99,7 @@ pub(super) fn ignored_tests(
     Ok(run)
 }
 
-/// Test programs that run beside other ones.
+/// Test programs that run at the same time as other ones.
 enum TestPart<'a> {
     /// One whose tests boot guests.
     Guests(&'a TestBinary),

@@ -176,7 +176,7 @@ pub struct TunnelPort {
     pub window: Nanos,
     /// With a window: the longest time from its end until the datagram leaves the gateway, ns.
     pub timer: Nanos,
-    /// The most bytes on the wire of a datagram besides its frames.
+    /// The most bytes on the wire of a datagram without its frames.
     pub header: u64,
     /// The bytes of frames for which a datagram has room.
     pub room: u64,

@@ -23,7 +23,7 @@ pub(crate) struct GatewayTarget {
 /// (`CLIENT_TIMEOUT` in the gateway's control server, 5 s).
 const IDLE: Duration = Duration::from_secs(2);
 
-/// Bytes of a request beside its frames: more than the names of the keys and of the port.
+/// Bytes of a request without its frames: more than the names of the keys and of the port.
 const ENVELOPE: usize = 1024;
 
 /// Time after which a frame that found no room is offered again, ns: each offer wakes up the

@@ -336,7 +336,7 @@ fn lines_of_a_pipe_are_shown_at_once_and_its_end_is_noticed() {
     drop(input);
 }
 
-/// A file that asammdf wrote has a group of an ordinary signal beside its frames.
+/// A file that asammdf wrote has a group of an ordinary signal in addition to its frames.
 #[test]
 fn records_that_are_not_frames_are_reported() {
     let folder = folder();

@@ -54,7 +54,7 @@ fn known(text: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Other keys are defined once. Operations have a list of keys beside their reader.
+/// Other keys are defined once. Operations have a list of keys next to their reader.
 #[test]
 fn the_reader_and_the_schema_have_the_same_keys_of_operations() {
     let all = keys(&PortKinds::standard());

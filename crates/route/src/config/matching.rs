@@ -36,7 +36,7 @@ pub(super) fn parse(
     found: &mut Diagnostics,
 ) -> FrameMatch {
     let length = keys.length.as_ref();
-    // The mistakes of `id` are reported beside `message`, too.
+    // The mistakes of `id` are reported together with `message`, too.
     let ids = ids(keys, table, found);
     let when = keys.when.as_ref();
     let matching = FrameMatch {

@@ -14,7 +14,7 @@ const FRAMES: usize = 40;
 const PROGRAMS: usize = 4;
 
 /// Three machines that all send as long as they receive: classic frames of both formats, FD frames,
-/// and FD frames with BRS, of all lengths. A bus beside it has no FD.
+/// and FD frames with BRS, of all lengths. Another bus has no FD.
 fn bus() -> String {
     let mut text = String::new();
     for (machine, id, gap) in [
