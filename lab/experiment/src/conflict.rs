@@ -17,9 +17,7 @@ pub struct Conflict {
 impl Conflict {
     /// Returns the conflict of these settings; `why` also states an alternative.
     pub(crate) fn new(experiment: &Experiment, settings: &[Setting], why: &str) -> Self {
-        let shown = settings
-            .iter()
-            .map(|s| format!("--{s} {}", s.word(experiment)));
+        let shown = settings.iter().map(|s| s.option(experiment));
         Self {
             settings: settings.to_vec(),
             shown: shown.collect::<Vec<_>>().join(" "),

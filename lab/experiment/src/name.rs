@@ -3,6 +3,17 @@
 use crate::choices::{ExperimentTask, checksum};
 use crate::settings::{Experiment, Mention, Setting};
 
+impl Setting {
+    /// Returns the option of `lab measure` for its value, where there is one.
+    pub(crate) fn option(self, experiment: &Experiment) -> String {
+        match self {
+            Self::Clock if experiment.is_real_time() => "--real-time".to_owned(),
+            Self::Apart if experiment.is_apart() => "--apart".to_owned(),
+            _ => format!("--{self} {}", self.word(experiment)),
+        }
+    }
+}
+
 impl Experiment {
     /// Returns its name, which is different for every experiment and fit for a file: kernel, bench,
     /// gateway, traffic, load and payload, then the settings that differ from `lab measure`'s
@@ -25,14 +36,14 @@ impl Experiment {
     /// Returns the command line of `lab measure` that runs it.
     #[must_use]
     pub fn command(&self) -> String {
-        let part = |(setting, word): (Setting, String)| {
-            let option = format!("--{setting} {word}");
+        let part = |(setting, _): (Setting, String)| {
+            let option = setting.option(self);
             match setting {
                 // These settings are those of the log.
                 Setting::Traffic | Setting::Payload | Setting::Frames if self.log.is_some() => None,
                 Setting::Log => self.log.name().map(|name| format!("--log {name}")),
-                Setting::Clock => self.is_real_time().then(|| "--real-time".to_owned()),
-                Setting::Apart => self.is_apart().then(|| "--apart".to_owned()),
+                Setting::Clock => self.is_real_time().then_some(option),
+                Setting::Apart => self.is_apart().then_some(option),
                 _ => match setting.definition().mention {
                     Mention::Always(_) | Mention::NameTitle | Mention::Name => Some(option),
                     Mention::Changed | Mention::Worded => setting.is_set(self).then_some(option),

@@ -50,20 +50,17 @@ fn what_cannot_be_on_several_machines_is_refused_before_a_guest_boots() {
     for (words, why) in [
         (
             "--bench ctucan",
-            "--apart yes --bench ctucan: machines in step have SJA1000 cards",
+            "--apart --bench ctucan: machines in step have SJA1000 cards",
         ),
         (
             "--bench timed",
-            "--apart yes --bench timed --load none: the tester of the timed bench",
+            "--apart --bench timed --load none: the tester of the timed bench",
         ),
         (
             "--gateway direct",
-            "--apart yes --gateway direct: buses between",
+            "--apart --gateway direct: buses between",
         ),
-        (
-            "--real-time",
-            "--apart yes --clock real: machines go in step",
-        ),
+        ("--real-time", "--apart --real-time: machines go in step"),
         ("yes", "unexpected argument 'yes'"),
     ] {
         let mut line = vec!["lab", "measure", "--apart"];
