@@ -200,11 +200,12 @@ fn difference(later: u64, earlier: u64) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use frame::flags;
 
-    fn record(machine: usize, asked: u64, at: u64, id: u32, data: &[u8]) -> LinkRecord {
+    /// Returns the record of a classic frame that was on a bus.
+    pub(crate) fn record(machine: usize, asked: u64, at: u64, id: u32, data: &[u8]) -> LinkRecord {
         let mut bytes = id.to_le_bytes().to_vec();
         bytes.extend([data.len() as u8, 0, 0, 0]);
         bytes.extend(data);

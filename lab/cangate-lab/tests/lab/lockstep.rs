@@ -264,7 +264,8 @@ fn assert_bus_is_the_models(alone: &Run) {
     }
 }
 
-fn assert_same_bus(alone: &Run, other: &Run) {
+/// Compares two runs with a bus `body` of three machines.
+pub(crate) fn assert_same_bus(alone: &Run, other: &Run) {
     let both = format!("{}\n{}", alone.out(), other.out());
     assert_eq!(alone.digest(), other.digest(), "{both}");
     for file in ["body.log", "body.csv", "low.out", "middle.out", "high.out"] {

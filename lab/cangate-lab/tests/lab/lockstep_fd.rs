@@ -2,7 +2,7 @@
 //! model computes, and all repeats to the byte.
 
 use crate::bus_model::{BusModel, table};
-use crate::lockstep::{Hogs, Run, make_nice, run};
+use crate::lockstep::{Hogs, Run, assert_same_bus, make_nice, run};
 use crate::{plans, waiting_lab};
 use bus::{Bus, BusConfig, NodeConfig, NodeEvent};
 use frame::{Frame, flags};
@@ -100,14 +100,6 @@ fn assert_bus_is_the_models(alone: &Run) {
     assert_eq!(alone.log("plain.csv").lines().count(), 1);
 }
 
-fn assert_same(alone: &Run, other: &Run) {
-    let both = format!("{}\n{}", alone.out(), other.out());
-    assert_eq!(alone.digest(), other.digest(), "{both}");
-    for file in ["body.log", "body.csv", "low.out", "middle.out", "high.out"] {
-        assert_eq!(alone.log(file), other.log(file), "{file}");
-    }
-}
-
 #[test]
 #[ignore = "boots guests"]
 fn machines_on_a_fd_bus_repeat_and_their_bus_is_the_models() {
@@ -115,7 +107,7 @@ fn machines_on_a_fd_bus_repeat_and_their_bus_is_the_models() {
     let alone = run(&bus(), |_, _| {});
     assert_bus_is_the_models(&alone);
     let other = run(&format!("interval = \"30us\"\n{}", bus()), make_nice);
-    assert_same(&alone, &other);
+    assert_same_bus(&alone, &other);
 }
 
 /// Machines that send FD frames of one ID with different data, so that attempts fail until a node
@@ -240,7 +232,7 @@ mod long {
         let alone = run(&bus(), |_, _| {});
         let _hogs = Hogs::start();
         let unskipped = format!("skip_idle = false\n{}", bus());
-        assert_same(&alone, &run(&unskipped, make_nice));
+        assert_same_bus(&alone, &run(&unskipped, make_nice));
     }
 
     #[test]

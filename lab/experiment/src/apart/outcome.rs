@@ -166,6 +166,7 @@ mod tests {
     use super::*;
     use crate::choices::MachinePlacement;
     use crate::measure::apart::tests::counted;
+    use crate::passage;
     use guest::lockstep::{MachineOutcome, MachineReport};
     use probe::Status;
     use std::path::Path;
@@ -183,17 +184,7 @@ mod tests {
     }
 
     fn record(machine: usize, asked: u64, at: u64, frame: &Frame) -> LinkRecord {
-        let mut bytes = frame.id().raw().to_le_bytes().to_vec();
-        bytes.extend([frame.len() as u8, 0, 0, 0]);
-        bytes.extend(frame.data());
-        bytes.resize(16, 0);
-        LinkRecord {
-            at,
-            asked,
-            kind: RecordKind::Sent,
-            machine,
-            bytes,
-        }
+        passage::tests::record(machine, asked, at, frame.id().raw(), frame.data())
     }
 
     /// Returns the end of the frame with this number on the first bus, ns.
